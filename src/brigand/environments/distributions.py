@@ -1,0 +1,452 @@
+"""Reward distributions: what an arm pays.
+
+Each is a frozen dataclass that knows its exact mean, its variance and its support, and describes itself
+to the compiled simulation as a law (`brigand.environments.draw`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import interpolate, special, stats
+
+from brigand import checks
+from brigand.environments import draw
+from brigand.errors import InvalidValueError
+from brigand.spec import Spec
+
+Floats = NDArray[np.float64]
+
+
+class Law(NamedTuple):
+    """A distribution as the kernel `draw` takes it."""
+
+    kind: int
+    a: float = 0.0
+    b: float = 0.0
+    c: float = -math.inf
+    d: float = math.inf
+    table: Floats = np.empty(0)
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Distribution(Spec):
+    """Base of all reward distributions."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """The expectation, exact."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance; may be infinite."""
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The least and the greatest possible reward; may be infinite."""
+
+    @abstractmethod
+    def law(self) -> Law:
+        """Return the distribution as the kernel takes it."""
+
+
+@dataclass(frozen=True)
+class Bernoulli(Distribution):
+    """1 with probability `p`, else 0."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        checks.number("Bernoulli's p", self.p, 0.0, 1.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.p)
+
+    @property
+    def variance(self) -> float:
+        return self.p * (1 - self.p)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def law(self) -> Law:
+        return Law(draw.BERNOULLI, self.p)
+
+
+@dataclass(frozen=True)
+class Gaussian(Distribution):
+    """Normal with mean `mu` and standard deviation `sigma` >= 0."""
+
+    mu: float
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.number("Gaussian's mean", self.mu)
+        checks.number("Gaussian's standard deviation", self.sigma, 0.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.mu)
+
+    @property
+    def variance(self) -> float:
+        return float(self.sigma) ** 2
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def law(self) -> Law:
+        return Law(draw.NORMAL, self.mu, self.sigma)
+
+
+@dataclass(frozen=True)
+class ClippedGaussian(Distribution):
+    """Normal(mu, sigma^2) clipped to [low, high]: what falls outside is put on the ends.
+
+    Notes
+    -----
+    This is the "truncated Gaussian" of Baudry, Kaufmann, Maillard, NeurIPS 2020. `mean` and `variance`
+    are those of the clipped reward.
+    """
+
+    mu: float
+    sigma: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.number("ClippedGaussian's mu", self.mu)
+        checks.number("ClippedGaussian's standard deviation", self.sigma, 0.0)
+        _check_range("ClippedGaussian", self.low, self.high)
+
+    @property
+    def mean(self) -> float:
+        return self._moment(1)
+
+    @property
+    def variance(self) -> float:
+        return max(self._moment(2) - self.mean**2, 0.0)
+
+    def _moment(self, order: int) -> float:
+        if self.sigma == 0:
+            return float(min(max(self.mu, self.low), self.high) ** order)
+        normal = stats.norm(self.mu, self.sigma)
+        a, b = (self.low - self.mu) / self.sigma, (self.high - self.mu) / self.sigma
+        inside = special.ndtr(b) - special.ndtr(a)
+        pdf_a, pdf_b = stats.norm.pdf(a), stats.norm.pdf(b)
+        first = self.mu * inside + self.sigma * (pdf_a - pdf_b)
+        if order == 1:
+            part = first
+        else:
+            part = (
+                (self.mu**2 + self.sigma**2) * inside
+                + 2 * self.mu * self.sigma * (pdf_a - pdf_b)
+                + self.sigma**2 * (a * pdf_a - b * pdf_b)
+            )
+        return float(self.low**order * normal.cdf(self.low) + part + self.high**order * normal.sf(self.high))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (float(self.low), float(self.high))
+
+    def law(self) -> Law:
+        return Law(draw.NORMAL, self.mu, self.sigma, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Uniform(Distribution):
+    """Uniform on [low, high]."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_range("Uniform", self.low, self.high)
+
+    @property
+    def mean(self) -> float:
+        return self.low / 2 + self.high / 2
+
+    @property
+    def variance(self) -> float:
+        return (self.high - self.low) ** 2 / 12
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (float(self.low), float(self.high))
+
+    def law(self) -> Law:
+        return Law(draw.AFFINE, self.low, self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Beta(Distribution):
+    """Beta(a, b) on [0, 1], a > 0 and b > 0."""
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        checks.number("Beta's a", self.a, above=0.0)
+        checks.number("Beta's b", self.b, above=0.0)
+
+    @property
+    def mean(self) -> float:
+        return self.a / (self.a + self.b)
+
+    @property
+    def variance(self) -> float:
+        return self.mean * (1 - self.mean) / (self.a + self.b + 1)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def law(self) -> Law:
+        return quantile_spline("beta", (self.a, self.b), self.support)
+
+
+@dataclass(frozen=True)
+class ExponentialReward(Distribution):
+    """Exponential with mean `scale` > 0 (the name `Exponential` is an exploration sequence)."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.number("ExponentialReward's mean", self.scale, above=0.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.scale)
+
+    @property
+    def variance(self) -> float:
+        return float(self.scale) ** 2
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def law(self) -> Law:
+        return Law(draw.EXPONENTIAL, self.scale)
+
+
+@dataclass(frozen=True)
+class Poisson(Distribution):
+    """Poisson with mean `rate` in (0, 1e9], cut where a 53-bit uniform number cannot reach."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        checks.number("Poisson's mean", self.rate, high=1e9, above=0.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.rate)
+
+    @property
+    def variance(self) -> float:
+        return float(self.rate)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf)
+
+    def law(self) -> Law:
+        least = int(stats.poisson.ppf(draw.HALF_ULP, self.rate))
+        greatest = int(stats.poisson.isf(draw.HALF_ULP, self.rate))
+        values = np.arange(least, greatest + 1)
+        return _discrete(stats.poisson.cdf(values, self.rate), values)
+
+
+@dataclass(frozen=True)
+class StudentT(Distribution):
+    """Student t with `df` > 1 degrees of freedom, shifted to `location` and stretched by `scale` > 0."""
+
+    df: float
+    location: float = 0.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.number("StudentT's df (its mean exists for df > 1 only)", self.df, above=1.0)
+        checks.number("StudentT's location", self.location)
+        checks.number("StudentT's scale", self.scale, above=0.0)
+
+    @property
+    def mean(self) -> float:
+        return float(self.location)
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2 * self.df / (self.df - 2) if self.df > 2 else math.inf
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def law(self) -> Law:
+        law = quantile_spline("t", (self.df,), self.support)
+        table = law.table * self.scale
+        table[3::4] += self.location
+        return law._replace(table=table)
+
+
+@dataclass(frozen=True)
+class Pareto(Distribution):
+    """Pareto on [scale, inf): P(X > x) = (scale / x)^shape, `shape` > 1 and `scale` > 0."""
+
+    shape: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.number("Pareto's shape (its mean exists for shape > 1 only)", self.shape, above=1.0)
+        checks.number("Pareto's scale", self.scale, above=0.0)
+
+    @property
+    def mean(self) -> float:
+        return self.shape * self.scale / (self.shape - 1)
+
+    @property
+    def variance(self) -> float:
+        a = self.shape
+        return self.scale**2 * a / ((a - 1) ** 2 * (a - 2)) if a > 2 else math.inf
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (float(self.scale), math.inf)
+
+    def law(self) -> Law:
+        return Law(draw.PARETO, self.scale, -1 / self.shape)
+
+
+@dataclass(frozen=True)
+class FiniteSupport(Distribution):
+    """Each of `values` with its probability.
+
+    Parameters
+    ----------
+    values : array-like of float
+    probabilities : array-like of float, optional
+        Not negative, and summing to 1 within 1e-9. By default all equal.
+    """
+
+    values: Sequence[float]
+    probabilities: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        values = checks.numbers_tuple("FiniteSupport's values", self.values)
+        if len(self.probabilities) == 0:
+            chances = (1 / len(values),) * len(values)
+        else:
+            chances = checks.numbers_tuple("FiniteSupport's probabilities", self.probabilities)
+        if len(chances) != len(values):
+            raise InvalidValueError(
+                f"FiniteSupport needs one probability for each value, not {len(chances)} for {len(values)}."
+            )
+        if min(chances) < 0 or abs(math.fsum(chances) - 1) > 1e-9:
+            raise InvalidValueError(
+                "FiniteSupport's probabilities must be >= 0 and sum to 1, "
+                f"not have the least {min(chances):g} and the sum {math.fsum(chances):g}."
+            )
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "probabilities", chances)
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
+
+    @property
+    def variance(self) -> float:
+        mean = self.mean
+        return math.fsum((v - mean) ** 2 * p for v, p in zip(self.values, self.probabilities, strict=True))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (min(self.values), max(self.values))
+
+    def law(self) -> Law:
+        order = np.argsort(self.values, kind="stable")
+        order = order[np.asarray(self.probabilities)[order] > 0]
+        cumulative = np.cumsum(np.asarray(self.probabilities)[order])
+        return _discrete(cumulative, np.asarray(self.values)[order])
+
+
+@dataclass(frozen=True)
+class Empirical(Distribution):
+    """Resamples data: each of `data` is equally likely, with replacement."""
+
+    data: Sequence[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", checks.numbers_tuple("Empirical's data", self.data))
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(x / len(self.data) for x in self.data)
+
+    @property
+    def variance(self) -> float:
+        mean = self.mean
+        return math.fsum((x - mean) ** 2 for x in self.data) / len(self.data)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (min(self.data), max(self.data))
+
+    def law(self) -> Law:
+        return Law(draw.CHOICE, table=np.sort(self.data), size=len(self.data))
+
+
+def _check_range(name: str, low: float, high: float) -> None:
+    checks.number(f"{name}'s low", low)
+    checks.number(f"{name}'s high", high)
+    if not low <= high:
+        raise InvalidValueError(f"{name} needs low <= high, not low = {low:g} and high = {high:g}.")
+
+
+def _discrete(cumulative: Floats, values: NDArray[np.generic]) -> Law:
+    table = np.concatenate([cumulative, values.astype(float)])
+    return Law(draw.DISCRETE, table=table, size=len(values))
+
+
+@functools.lru_cache(maxsize=256)
+def quantile_spline(name: str, shapes: tuple[float, ...], support: tuple[float, float]) -> Law:
+    """Return a quantile function of SciPy as cubics in log(u / (1 - u)).
+
+    The grid is refined until the spline, halfway between its knots, is within 1e-9 of SciPy's quantile,
+    relative to 1 + its absolute value.
+
+    Raises
+    ------
+    InvalidValueError
+        The shape is too extreme for 2^16 cells.
+    """
+    distribution = getattr(stats, name)(*shapes)
+
+    def quantile(logit: Floats) -> Floats:
+        tail = special.expit(-np.abs(logit))
+        return np.asarray(np.where(logit < 0, distribution.ppf(tail), distribution.isf(tail)))
+
+    for cells in (2**11, 2**12, 2**13, 2**14, 2**15, 2**16):
+        knots = np.linspace(-draw.MAX_LOGIT, draw.MAX_LOGIT, cells + 1)
+        cubics = interpolate.CubicSpline(knots, quantile(knots))
+        middle = (knots[1:] + knots[:-1]) / 2
+        exact = quantile(middle)
+        if np.all(np.abs(np.clip(cubics(middle), *support) - exact) <= 1e-9 * (1 + np.abs(exact))):
+            table = np.ascontiguousarray(cubics.c.T).ravel()
+            return Law(draw.SPLINE, cells / (2 * draw.MAX_LOGIT), 0.0, *support, table, cells)
+    raise InvalidValueError(f"the shape {shapes} is too extreme for {name} rewards.")

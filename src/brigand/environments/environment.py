@@ -1,0 +1,140 @@
+"""Environments: the arms' reward distributions over time."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.environments import draw
+from brigand.environments.distributions import Distribution
+from brigand.errors import InvalidValueError
+from brigand.spec import Spec
+
+LAW = np.dtype(
+    [("kind", int), ("a", float), ("b", float), ("c", float), ("d", float), ("start", int), ("size", int)],
+    align=True,
+)
+
+
+class CompiledEnvironment(NamedTuple):
+    """An environment as the step loop takes it.
+
+    `laws` has shape (phases, K), `starts` holds the 0-based first steps of the phases.
+    """
+
+    laws: NDArray[np.void]
+    table: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    uses_uniform: bool
+    uses_normal: bool
+
+
+@dataclass(frozen=True)
+class Environment(Spec):
+    """K arms whose reward distributions stay the same within a phase.
+
+    Make one with `stationary` or `piecewise`.
+
+    Parameters
+    ----------
+    phases : sequence of sequences of Distribution
+        ``phases[i][k]`` is what arm k pays in phase i.
+    starts : sequence of int
+        The first step (counted from 1) of each phase; the first is 1. The reward and the regret of that
+        step already use the new phase.
+    """
+
+    phases: tuple[tuple[Distribution, ...], ...]
+    starts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        phases = tuple(_check_arms(i, arms) for i, arms in enumerate(self.phases, start=1))
+        starts = tuple(checks.integer("a phase's start", start, 1) for start in self.starts)
+        if not phases:
+            raise InvalidValueError("an environment needs at least one phase.")
+        if len(starts) != len(phases):
+            raise InvalidValueError(f"{len(phases)} phases need as many starts, not {len(starts)}.")
+        if starts[0] != 1 or any(b <= a for a, b in itertools.pairwise(starts)):
+            raise InvalidValueError(f"starts must begin with 1 and increase, not {list(starts)}.")
+        if len({len(arms) for arms in phases}) > 1:
+            raise InvalidValueError(
+                f"every phase needs the same number of arms, not {[len(arms) for arms in phases]}."
+            )
+        object.__setattr__(self, "phases", phases)
+        object.__setattr__(self, "starts", starts)
+
+    @classmethod
+    def stationary(cls, arms: Iterable[Distribution]) -> Self:
+        """Return an environment whose rewards never change.
+
+        Examples
+        --------
+        >>> from brigand import Bernoulli, Environment, Gaussian
+        >>> Environment.stationary([Bernoulli(0.4), Gaussian(0.5, 0.2)]).means
+        array([[0.4, 0.5]])
+        """
+        return cls((tuple(arms),), (1,))
+
+    @classmethod
+    def piecewise(cls, phases: Sequence[Iterable[Distribution]], starts: Sequence[int]) -> Self:
+        """Return an environment whose rewards change at the `starts` (see the class)."""
+        return cls(tuple(tuple(arms) for arms in phases), tuple(starts))
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return len(self.phases[0])
+
+    @functools.cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Expected rewards, shape (phases, K)."""
+        return np.array([[arm.mean for arm in arms] for arms in self.phases])
+
+    @functools.cached_property
+    def gaps(self) -> NDArray[np.float64]:
+        """Regret of one pull, shape (phases, K): the phase's largest mean less the arm's mean."""
+        best = self.means.max(axis=1, keepdims=True)
+        return np.asarray(best - self.means)
+
+    @functools.cached_property
+    def compiled(self) -> CompiledEnvironment:
+        """The environment as the step loop takes it."""
+        laws = np.zeros((len(self.phases), self.n_arms), LAW)
+        tables: list[NDArray[np.float64]] = []
+        at: dict[Distribution, int] = {}
+        used = 0
+        for i, arms in enumerate(self.phases):
+            for k, arm in enumerate(arms):
+                law = arm.law()
+                if arm not in at:
+                    at[arm] = used
+                    tables.append(law.table)
+                    used += len(law.table)
+                laws[i, k] = (law.kind, law.a, law.b, law.c, law.d, at[arm], law.size)
+        normal = np.isin(laws["kind"], draw.NORMALS)
+        return CompiledEnvironment(
+            laws,
+            np.concatenate(tables),
+            np.array(self.starts, np.int64) - 1,
+            bool((~normal).any()),
+            bool(normal.any()),
+        )
+
+
+def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
+    result = tuple(arms)
+    if not result:
+        raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
+    for k, arm in enumerate(result):
+        if not isinstance(arm, Distribution):
+            raise InvalidValueError(
+                f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli(0.5), not {arm!r}."
+            )
+    return result  # type: ignore[return-value]

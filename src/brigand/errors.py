@@ -1,0 +1,53 @@
+"""Every error that Brigand raises on purpose.
+
+::
+
+    BrigandError
+    ├── InvalidValueError (also a ValueError)     a value that is not allowed
+    │   └── UnsupportedRewardError                a reward outside of what a policy accepts
+    ├── UnknownNameError (also a LookupError)     a name that nothing here bears
+    └── ResultFileError (also an OSError)         a result file that cannot be read or written
+
+Each message says what was given and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BrigandError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidValueError(BrigandError, ValueError):
+    """A value that is not allowed."""
+
+
+class UnsupportedRewardError(InvalidValueError):
+    """A reward, or a reward distribution, outside of what a policy accepts."""
+
+
+class UnknownNameError(BrigandError, LookupError):
+    """A name that nothing here bears.
+
+    Parameters
+    ----------
+    kind : str
+        What was looked for: ``"policy"``, ``"figure"``, ...
+    name : str
+        The name given.
+    allowed : iterable of str
+        The names that exist.
+    """
+
+    def __init__(self, kind: str, name: object, allowed: Iterable[str]) -> None:
+        names = sorted(allowed)
+        near = difflib.get_close_matches(str(name), names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+
+
+class ResultFileError(BrigandError, OSError):
+    """A result file that cannot be read or written."""

@@ -1,0 +1,3 @@
+"""What to pull next. One paper or family a file; nothing here knows who runs it."""
+
+from brigand.policies import catalogue as catalogue

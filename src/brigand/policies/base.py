@@ -1,0 +1,189 @@
+"""The policy contract, for the compiled simulation and the live API alike.
+
+A policy is a frozen dataclass (what the user sets) and three kernels over three plain NumPy tables (what
+it does). A policy file holds, in this order: a docstring, the state layout, the kernels, the class.
+
+State
+-----
+header : one record
+    Field ``step`` is always there: the number of pulls made so far.
+arms : shape (K,), one record per arm
+memory : shape (n,), a window or a history; n = 0 for policies that need none
+
+The layout of a table is declared by its first record (`record`), and every field is an int64 or a
+float64. Fields are read and written by item, ``arms[i]["mean"]``, which runs alike in Python and
+compiled. By convention ``mean`` is NaN until a reward has arrived, so that no comparison prefers it.
+
+Kernels
+-------
+``select(parameters, header, arms, memory, candidates, rng) -> arm``
+    Chooses one of `candidates` (int64 array of the arms allowed now, ascending, never empty). Changes
+    no table; may draw from `rng`, a `numpy.random.Generator`.
+``pull(parameters, header, arms, memory, arm)``
+    The decision is made. Clocks, ages, rounds and windows move here.
+``learn(parameters, header, arms, memory, arm, reward, step)``
+    The reward of the pull made at `step` (counted from 1) arrives, maybe late, maybe out of order.
+
+With immediate rewards the three in turn are exactly the published algorithm. Kernels are plain
+functions marked by `brigand.jit.kernel`; `parameters` is a NamedTuple of ints and floats, whose class
+name is unique among all policies (Numba tells NamedTuple classes apart by name and fields alone).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.errors import InvalidValueError, UnsupportedRewardError
+from brigand.spec import Spec
+
+if TYPE_CHECKING:
+    from brigand.environments.environment import Environment
+
+Table = NDArray[np.void]
+"""A structured array: `arms`, `memory`, or the declaration of a layout."""
+Header = Any
+"""One record (`numpy.void`) of the header's layout."""
+
+
+def record(**fields: int | float) -> Table:
+    """Declare a table's layout by its first record.
+
+    Parameters
+    ----------
+    **fields : int or float
+        Initial values. An int makes an int64 field, a float a float64 field.
+
+    Returns
+    -------
+    ndarray of shape (1,)
+
+    Examples
+    --------
+    >>> record(count=0, mean=float("nan")).dtype.names
+    ('count', 'mean')
+    """
+    dtype = np.dtype([(name, type(value)) for name, value in fields.items()], align=True)
+    return np.array([tuple(fields.values())], dtype=dtype)
+
+
+NO_MEMORY = record(unused=0)[:0]
+"""The memory of a policy that needs none: an empty table."""
+
+
+class Kernels(NamedTuple):
+    """What a policy does: three plain functions, see the module's docstring."""
+
+    select: Callable[..., Any]
+    pull: Callable[..., None]
+    learn: Callable[..., None]
+
+
+class State(NamedTuple):
+    """The state of one run: three tables."""
+
+    header: Header
+    arms: Table
+    memory: Table
+
+
+@dataclass(frozen=True)
+class Policy(Spec):
+    """Base of all policies; a user's own policy has every right that ours have.
+
+    A subclass sets the class attributes below and defines `parameters`, and `memory` if it needs one.
+    """
+
+    kernels: ClassVar[Kernels]
+    header: ClassVar[Table]
+    arm: ClassVar[Table]
+    assumption: ClassVar[str]
+    """What the policy's guarantee assumes of the rewards."""
+    memory_cost: ClassVar[str] = "O(K)"
+    reference: ClassVar[str] = ""
+    """Key of the paper in ``references.bib``."""
+
+    @property
+    @abstractmethod
+    def must_know(self) -> str:
+        """What the user must know beforehand, for these settings."""
+
+    @property
+    def reward_support(self) -> tuple[float, float]:
+        """The least and greatest reward that the policy can work with at all."""
+        return (-math.inf, math.inf)
+
+    @abstractmethod
+    def parameters(self, n_arms: int, horizon: int | None) -> Any:
+        """Resolve what depends on K and T into numbers for the kernels.
+
+        Parameters
+        ----------
+        n_arms : int
+            K, at least 1.
+        horizon : int or None
+            T, at least 1; None if it is not known.
+
+        Returns
+        -------
+        NamedTuple of int and float
+
+        Raises
+        ------
+        InvalidValueError
+            The policy needs the horizon and was given None.
+        """
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        """Return a fresh memory table (same arguments as `parameters`)."""
+        return NO_MEMORY.copy()
+
+    def start(self, n_arms: int, horizon: int | None, key: int = 0) -> State:
+        """Return the state before the first pull.
+
+        Parameters
+        ----------
+        n_arms, horizon
+            As in `parameters`.
+        key : int
+            A random 63-bit number for policies that randomise what they learn; it is stored in the
+            header's field ``key`` if there is one (`brigand.policies.kernels.uniform_at`).
+        """
+        checks.integer("n_arms", n_arms, 1)
+        header = self.header.copy()[0]
+        if "key" in self.header.dtype.names:  # type: ignore[operator]
+            header["key"] = key
+        return State(header, np.repeat(self.arm, n_arms), self.memory(n_arms, horizon))
+
+    def informed(self, environment: Environment) -> Self:
+        """Return the policy that knows `environment`: itself, for all but oracles."""
+        return self
+
+    def check_rewards(self, low: float, high: float, source: str) -> None:
+        """Refuse rewards in ``[low, high]`` that the policy cannot work with.
+
+        Raises
+        ------
+        UnsupportedRewardError
+            Some are outside of `reward_support`; `source` says where they come from.
+        """
+        least, greatest = self.reward_support
+        if low < least or high > greatest:
+            raise UnsupportedRewardError(
+                f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], "
+                f"but {source} pays rewards in [{low:g}, {high:g}]."
+            )
+
+
+def need_horizon(policy: str, horizon: int | None) -> int:
+    """Return the horizon, or raise if it is not known."""
+    if horizon is None:
+        raise InvalidValueError(f"{policy} needs the horizon (the number of steps T), and none was given.")
+    return horizon

@@ -1,0 +1,141 @@
+"""The two ends of every comparison: a policy that knows nothing, and one that knows everything.
+
+`UniformRandom` pulls a uniformly random arm at every step: its regret is T times the mean gap. `Oracle`
+always pulls the arm with the largest mean: its regret is 0. Cost: O(1) a step; memory O(K), O(phases).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from brigand.errors import InvalidValueError
+from brigand.jit import kernel
+from brigand.policies.base import Header, Kernels, Policy, Table, record
+
+if TYPE_CHECKING:
+    from brigand.environments.environment import Environment
+
+RANDOM_HEADER = record(step=0)
+ORACLE_HEADER = record(step=0, phase=0)
+ARM = record(pulls=0)
+PHASE = record(start=0, best=0)  # first step, and the arm with the largest mean from there on
+
+
+class BaselineParameters(NamedTuple):
+    """The number of phases the oracle knows; 0 for the random policy."""
+
+    phases: int
+
+
+@kernel
+def select_random(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    return candidates[int(rng.random() * len(candidates))]
+
+
+@kernel
+def pull_random(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    arms[arm]["pulls"] += 1
+
+
+@kernel
+def select_best(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    phase = header["phase"]
+    if phase + 1 < parameters.phases and header["step"] + 1 >= memory[phase + 1]["start"]:
+        phase += 1
+    return memory[phase]["best"]
+
+
+@kernel
+def pull_best(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    arms[arm]["pulls"] += 1
+    if header["phase"] + 1 < parameters.phases and header["step"] >= memory[header["phase"] + 1]["start"]:
+        header["phase"] += 1
+
+
+@kernel
+def learn_nothing(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class UniformRandom(Policy):
+    """Pulls a uniformly random arm at every step."""
+
+    kernels: ClassVar[Kernels] = Kernels(select_random, pull_random, learn_nothing)
+    header: ClassVar[Table] = RANDOM_HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "none"
+
+    @property
+    def must_know(self) -> str:
+        return "nothing"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> BaselineParameters:
+        return BaselineParameters(0)
+
+
+@dataclass(frozen=True)
+class Oracle(Policy):
+    """Always pulls the arm with the largest mean, also after every breakpoint; made by `oracle`.
+
+    Parameters
+    ----------
+    starts, best : tuple of int
+        The first step of each phase, and the best arm in it. Filled in by `simulate`.
+    """
+
+    starts: tuple[int, ...] = ()
+    best: tuple[int, ...] = ()
+
+    kernels: ClassVar[Kernels] = Kernels(select_best, pull_best, learn_nothing)
+    header: ClassVar[Table] = ORACLE_HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "none"
+    memory_cost: ClassVar[str] = "O(K + phases)"
+
+    @property
+    def must_know(self) -> str:
+        return "every mean at every step"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> BaselineParameters:
+        if not self.best:
+            raise InvalidValueError(
+                "an oracle knows an environment: use it in simulate(), or make it with "
+                "oracle().informed(environment)."
+            )
+        return BaselineParameters(len(self.best))
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        memory = np.repeat(PHASE, len(self.best))
+        memory["start"] = self.starts
+        memory["best"] = self.best
+        return memory
+
+    def informed(self, environment: Environment) -> Self:
+        return type(self)(environment.starts, tuple(environment.means.argmax(axis=1).tolist()))
+
+
+def oracle() -> Oracle:
+    """Return the policy that always pulls the best arm: the zero line of every regret plot."""
+    return Oracle()

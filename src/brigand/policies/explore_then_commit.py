@@ -1,0 +1,93 @@
+"""Explore-then-commit: every arm m times in turn, then the arm with the largest mean for ever.
+
+The choice is made once, at the first step after m K pulls, from the rewards that have arrived by then; later
+rewards do not change it. Ties are broken uniformly. The paper presents ETC as a special case of FE; it is
+not, because FE's means stay in use.
+
+Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design);
+Lattimore, Szepesvari, "Bandit Algorithms", 2020, chapter 6. Cost: O(K) a step before the commitment, O(1)
+after it; memory O(K).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand import checks
+from brigand.jit import kernel
+from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled
+
+HEADER = record(step=0, committed=-1, leader=-1)
+ARM = record(last=0, count=0, sum=0.0, mean=float("nan"))
+
+
+class ExploreThenCommitParameters(NamedTuple):
+    """The number of pulls of each arm."""
+
+    m: int
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    uniform = rng.random()
+    if header["step"] < parameters.m * len(arms):
+        return least_recently_pulled(arms, candidates)
+    for i in range(len(candidates)):
+        if candidates[i] == header["committed"]:
+            return candidates[i]
+    return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    if header["step"] >= parameters.m * len(arms) and header["committed"] < 0:
+        header["committed"] = arm
+    header["step"] += 1
+    arms[arm]["last"] = header["step"]
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    learn_mean(arms, arm, reward)
+
+
+@dataclass(frozen=True)
+class ExploreThenCommit(Policy):
+    """Explore-then-commit with a fixed number of pulls of each arm.
+
+    Parameters
+    ----------
+    m : int
+        Pulls of each arm before the commitment, at least 1.
+    """
+
+    m: int
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "sigma-sub-Gaussian"
+    reference: ClassVar[str] = "garivier2016explore"
+
+    def __post_init__(self) -> None:
+        checks.integer("m", self.m, 1)
+
+    @property
+    def must_know(self) -> str:
+        return "T, sigma and the gap, for the best m"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> ExploreThenCommitParameters:
+        return ExploreThenCommitParameters(self.m)

@@ -1,0 +1,229 @@
+"""Forced exploration: FE and SW-FE.
+
+Rule, at step t (t - 1 pulls made), in round r with threshold f(r), and 0 in round 0::
+
+    if the least recently pulled arm was last pulled at least f(r) steps before the latest pull: pull it
+    else: pull the arm with the largest mean
+    if every arm was pulled since the last round ended: r += 1
+
+SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with
+t mod window = 0. An arm that is absent from the window has no mean, so it is pulled; since an arm is
+absent exactly when it was left alone for `window` steps, that is the threshold min(f(r), window).
+
+Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
+means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed
+sub-Gaussian with an unknown parameter. After a pull in round r, an arm is forced at the latest ceil(f(r))+1
+steps later, not f(r).
+
+Cost: O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand import checks
+from brigand.errors import InvalidValueError
+from brigand.jit import kernel
+from brigand.policies import sequences
+from brigand.policies.base import Header, Kernels, Policy, State, Table, record
+from brigand.policies.kernels import greedy, least_recently_pulled, mean_moved, rank
+from brigand.policies.sequences import ExplorationSequence, Exponential
+from brigand.policies.window import SLOT, advance, learn_in_window, refresh
+
+HEADER = record(
+    step=0,
+    round=0,
+    threshold=0.0,
+    lap=1,  # like the round, but never reset: marks the arms seen in this round
+    seen=0,  # how many arms were
+    oldest=0,  # the least `last` of all arms
+    due=0.0,  # oldest + threshold: before this step, no arm can be due
+    next_reset=0,
+    leader=-1,
+    second=0.0,
+    slot=0,
+    block=1,
+)
+ARM = record(last=0, lap=0, pulls=0, forced=0, count=0, recent=0.0, older=0.0, mean=float("nan"))
+MEMORY = record(**SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
+
+
+class ForcedExplorationParameters(NamedTuple):
+    """The sequence (see `sequences.Form`), the length of its table, the window (0: none), the resets."""
+
+    kind: int
+    number: float
+    shift: int
+    table: int
+    window: int
+    reset_round: int
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    uniform = rng.random()
+    if header["step"] >= header["due"]:
+        arm = least_recently_pulled(arms, candidates)
+        if header["step"] - arms[arm]["last"] >= header["threshold"]:
+            return arm
+    return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def enter_round(parameters: Any, header: Header, memory: Table, round_: int) -> None:
+    header["round"] = round_
+    if round_ == 0:
+        header["threshold"] = 0.0
+        return
+    threshold = sequences.value(
+        parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_
+    )
+    if parameters.window > 0:
+        threshold = min(threshold, float(parameters.window))
+    header["threshold"] = threshold
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    last = arms[arm]["last"]
+    if header["step"] - last >= header["threshold"]:
+        arms[arm]["forced"] += 1
+    arms[arm]["pulls"] += 1
+    header["step"] += 1
+    arms[arm]["last"] = header["step"]
+    schedule_changed = last == header["oldest"]
+
+    if arms[arm]["lap"] != header["lap"]:
+        arms[arm]["lap"] = header["lap"]
+        header["seen"] += 1
+        if header["seen"] == len(arms):
+            header["seen"] = 0
+            header["lap"] += 1
+            enter_round(parameters, header, memory, header["round"] + 1)
+            schedule_changed = True
+
+    if parameters.window > 0:
+        gone = advance(header, arms, memory, arm, parameters.window)
+        if gone >= 0:
+            mean_moved(header, arms, gone)
+        elif gone == -2:
+            rank(header, arms)
+        if header["step"] == header["next_reset"]:
+            header["next_reset"] += parameters.window
+            enter_round(parameters, header, memory, parameters.reset_round)
+            schedule_changed = True
+
+    if schedule_changed:
+        oldest = arms[0]["last"]
+        for other in range(1, len(arms)):
+            oldest = min(oldest, arms[other]["last"])
+        header["oldest"] = oldest
+        header["due"] = oldest + header["threshold"]
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    if parameters.window > 0:
+        if not learn_in_window(header, arms, memory, arm, reward, step, parameters.window):
+            return
+    else:
+        arms[arm]["count"] += 1
+        arms[arm]["recent"] += reward
+        refresh(arms, arm)
+    mean_moved(header, arms, arm)
+
+
+@dataclass(frozen=True)
+class ForcedExploration(Policy):
+    """FE, and with a window SW-FE: greedy, except that an arm left alone for f(r) steps is forced.
+
+    Parameters
+    ----------
+    sequence : ExplorationSequence
+        f(r): `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
+    window : int, optional
+        Means are taken over the last `window` steps, for rewards that change. None: over all steps.
+    reset_round : int
+        The round entered at each reset: 1 in the paper, 0 in the authors' scripts (where all arms are
+        then pulled in turn). Used with a window only.
+    reset_offset : int
+        Resets follow the steps t with (t - reset_offset) mod window = 0: 0 in the paper, 1 in the
+        authors' scripts.
+
+    Notes
+    -----
+    The arms table counts ``pulls`` and, among them, ``forced`` pulls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from brigand import Constant, ForcedExploration, trace
+    >>> rewards = np.tile([0.9, 0.5, 0.1], (11, 1))
+    >>> trace(ForcedExploration(Constant(3)), rewards)
+    array([0, 1, 2, 0, 0, 1, 2, 0, 0, 1, 2])
+    """
+
+    sequence: ExplorationSequence = Exponential()
+    window: int | None = None
+    reset_round: int = 1
+    reset_offset: int = 0
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
+    memory_cost: ClassVar[str] = "O(K); O(K + window)"
+    reference: ClassVar[str] = "qi2024forced"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sequence, ExplorationSequence):
+            raise InvalidValueError(
+                "ForcedExploration's sequence must be Constant, Linear, Exponential, Power or Sequence, "
+                f"not {self.sequence!r}."
+            )
+        if self.window is not None:
+            checks.integer("window", self.window, 1)
+        checks.integer("reset_round", self.reset_round, 0)
+        checks.integer("reset_offset", self.reset_offset, 0, self.window)
+
+    @property
+    def must_know(self) -> str:
+        if self.window is not None:
+            return "T and B_T, for the window"
+        return "T" if self.sequence.needs_span else "nothing"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
+        form = self.sequence.form(horizon if self.window is None else self.window)
+        table = len(self.sequence.table(n_arms, horizon))
+        return ForcedExplorationParameters(*form, table, self._window(horizon), self.reset_round)
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        table = self.sequence.table(n_arms, horizon)
+        memory = np.repeat(MEMORY, max(self._window(horizon), len(table)))
+        memory["f"][: len(table)] = table
+        return memory
+
+    def start(self, n_arms: int, horizon: int | None, key: int = 0) -> State:
+        state = super().start(n_arms, horizon, key)
+        if self.window is not None:
+            state.header["next_reset"] = self.reset_offset or self.window
+        return state
+
+    def _window(self, horizon: int | None) -> int:
+        """Return the ring's length: at most the horizon; 0 without a window."""
+        if self.window is None:
+            return 0
+        return self.window if horizon is None else min(self.window, horizon)

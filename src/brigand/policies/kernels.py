@@ -1,0 +1,141 @@
+"""Kernels that several policies share: choices with fair ties, running means, the leader, randomness.
+
+They rely on these fields: ``count``, ``sum``, ``mean`` (rewards so far) and ``last`` (step of the last
+pull, 0 if none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over indices: to
+iterate over an array costs a step of FE 15 ns, because Numba counts references to the iterator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brigand.jit import kernel
+from brigand.policies.base import Header, Table
+
+
+@kernel
+def argmax(
+    index: Callable[..., float],
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Return the candidate with the largest ``index(parameters, header, arms, memory, arm, rng)``.
+
+    Ties are broken uniformly, by one uniform number drawn at every call: to draw it only where there is a
+    tie costs more, because Numba counts references to a generator that is used in a branch.
+    """
+    uniform = rng.random()
+    best = -np.inf
+    chosen = candidates[0]
+    ties = 0
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        value = index(parameters, header, arms, memory, arm, rng)
+        if value > best:
+            best = value
+            chosen = arm
+            ties = 1
+        elif value == best:
+            # The n-th of equals takes the place with probability 1/n; what is left of the number is
+            # uniform again.
+            ties += 1
+            uniform *= ties
+            if uniform < 1.0:
+                chosen = arm
+            else:
+                uniform = (uniform - 1.0) / (ties - 1.0)
+    return chosen
+
+
+@kernel
+def least_recently_pulled(arms: Table, candidates: Any) -> int:
+    """Return the candidate whose last pull is longest ago; ties (arms never pulled) to the lowest index."""
+    chosen = candidates[0]
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        if arms[arm]["last"] < arms[chosen]["last"]:
+            chosen = arm
+    return chosen
+
+
+@kernel
+def learn_mean(arms: Table, arm: int, reward: float) -> None:
+    """Add a reward to the arm's count, sum and mean. Sums, so that equal means are exactly equal."""
+    arms[arm]["count"] += 1
+    arms[arm]["sum"] += reward
+    arms[arm]["mean"] = arms[arm]["sum"] / arms[arm]["count"]
+
+
+@kernel
+def rank(header: Header, arms: Table) -> None:
+    """Find the arm with the strictly largest mean (-1 if tied, or no mean is known), and the next mean."""
+    best = -np.inf
+    second = -np.inf
+    leader = -1
+    for arm in range(len(arms)):
+        mean = arms[arm]["mean"]
+        if mean > best:
+            second = best
+            best = mean
+            leader = arm
+        elif mean > second:
+            second = mean
+    header["leader"] = leader if best > second else -1
+    header["second"] = second
+
+
+@kernel
+def mean_moved(header: Header, arms: Table, arm: int) -> None:
+    """Keep the leader right after a change of one arm's mean: O(1) as long as the leader stays ahead."""
+    if arm != header["leader"] or not arms[arm]["mean"] > header["second"]:
+        rank(header, arms)
+
+
+@kernel
+def greedy(header: Header, arms: Table, candidates: Any, uniform: float) -> int:
+    """Return the candidate with the largest mean; the least recently pulled one if no mean is known.
+
+    Uses the leader kept by `mean_moved` where all arms are candidates. Ties are broken by `uniform`, a
+    number in [0, 1) that the caller draws before any branch.
+    """
+    if header["leader"] >= 0 and len(candidates) == len(arms):
+        return header["leader"]
+    best = -np.inf
+    ties = 0
+    for i in range(len(candidates)):
+        mean = arms[candidates[i]]["mean"]
+        if mean > best:
+            best = mean
+            ties = 1
+        elif mean == best:
+            ties += 1
+    if ties == 0:
+        return least_recently_pulled(arms, candidates)
+    place = int(uniform * ties)
+    for i in range(len(candidates)):
+        if arms[candidates[i]]["mean"] == best:
+            if place == 0:
+                return candidates[i]
+            place -= 1
+    return candidates[0]
+
+
+@kernel
+def uniform_at(key: int, step: int) -> float:
+    """Return a number uniform in [0, 1) that depends on (key, step) alone: SplitMix64's output function.
+
+    For policies that randomise what they learn: the result does not depend on the order in which rewards
+    arrive. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    """
+    bits = np.uint64(key) + np.uint64(step) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = bits ^ (bits >> np.uint64(31))
+    return np.float64(bits >> np.uint64(11)) * 2.0**-53

@@ -1,0 +1,279 @@
+"""Exploration sequences f(r): in round r, no arm is left alone for more than f(r) steps.
+
+A sequence is non-decreasing and not negative; +inf is allowed and means "never again". Source: Qi, Zhu,
+Guo, "Forced Exploration in Bandit Problems", AAAI 2024, section "Forced exploration" and Corollaries 1-6.
+f is evaluated at r + shift; ``shift=-1`` is what the authors' scripts do. In round 0 the threshold is 0
+whatever the sequence.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence as AbstractSequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.errors import InvalidValueError
+from brigand.jit import kernel
+from brigand.policies.base import Table
+from brigand.spec import Spec, import_name, type_name
+
+CONSTANT, LINEAR, EXPONENTIAL, POWER, TABULATED = range(5)
+MAX_ROUNDS = 10_000_000
+"""The longest tabulation of a Python callable."""
+
+
+class Form(NamedTuple):
+    """A sequence as numbers for `value`: which formula, its number (slope, base, ...), its shift."""
+
+    kind: int
+    number: float
+    shift: int
+
+
+@kernel
+def value(kind: int, number: float, shift: int, memory: Table, length: int, round_: int) -> float:
+    """Return f(round_), round_ >= 1; a tabulated f is in the first `length` rows of ``memory["f"]``."""
+    r = round_ + shift
+    if kind == LINEAR:
+        return number * r
+    if kind == EXPONENTIAL:
+        return math.inf if r * math.log(number) > 700.0 else number**r
+    if kind == POWER:
+        return float(r) ** number
+    if kind == TABULATED:
+        return memory[min(round_, length) - 1]["f"]
+    return number
+
+
+@dataclass(frozen=True)
+class ExplorationSequence(Spec):
+    """Base of all sequences f(r)."""
+
+    @property
+    def needs_span(self) -> bool:
+        """Whether the sequence depends on the horizon, or on the window where there is one."""
+        return False
+
+    @abstractmethod
+    def form(self, span: int | None) -> Form:
+        """Resolve the sequence into numbers.
+
+        Parameters
+        ----------
+        span : int or None
+            What the paper's defaults depend on: the window if there is one, else the horizon.
+
+        Raises
+        ------
+        InvalidValueError
+            The sequence's default needs the horizon, and it is not known.
+        """
+
+    def table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
+        """Return f(1), f(2), ... as numbers if f has no formula, else an empty array."""
+        return np.empty(0)
+
+
+@dataclass(frozen=True)
+class Constant(ExplorationSequence):
+    """f(r) = value; by default sqrt(T), or sqrt(window) where there is a window (Corollaries 1 and 4).
+
+    Parameters
+    ----------
+    value : float, optional
+        At least 0; at most K - 1 gives round robin, inf pure greed after one pull of each arm.
+    shift : int
+        Has no effect on a constant; there for symmetry with the other sequences.
+    """
+
+    value: float | None = None
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        _check_shift(self.shift)
+        if self.value is not None:
+            checks.number("Constant's value", self.value, 0.0, infinite=True)
+
+    @property
+    def needs_span(self) -> bool:
+        return self.value is None
+
+    def form(self, span: int | None) -> Form:
+        number = math.sqrt(_need_span(self, span)) if self.value is None else self.value
+        return Form(CONSTANT, float(number), self.shift)
+
+
+@dataclass(frozen=True)
+class Linear(ExplorationSequence):
+    """f(r) = slope * (r + shift) (Corollaries 2 and 5, with slope 1). Needs no horizon.
+
+    Parameters
+    ----------
+    slope : float
+        At least 0.
+    shift : int
+        At least -1.
+    """
+
+    slope: float = 1.0
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        checks.number("Linear's slope", self.slope, 0.0)
+        _check_shift(self.shift)
+
+    def form(self, span: int | None) -> Form:
+        return Form(LINEAR, float(self.slope), self.shift)
+
+
+@dataclass(frozen=True)
+class Exponential(ExplorationSequence):
+    """f(r) = base ** (r + shift), by default base = exp(1 / log T) or exp(1 / log window).
+
+    These are the paper's choices (Corollaries 3 and 6).
+
+    Parameters
+    ----------
+    base : float, optional
+        At least 1. For T or window below 2 the default is taken at 2.
+    shift : int
+        At least -1.
+    """
+
+    base: float | None = None
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        _check_shift(self.shift)
+        if self.base is not None:
+            checks.number("Exponential's base", self.base, 1.0)
+
+    @property
+    def needs_span(self) -> bool:
+        return self.base is None
+
+    def form(self, span: int | None) -> Form:
+        base = math.exp(1 / math.log(max(_need_span(self, span), 2))) if self.base is None else self.base
+        return Form(EXPONENTIAL, float(base), self.shift)
+
+
+@dataclass(frozen=True)
+class Power(ExplorationSequence):
+    """f(r) = (r + shift) ** exponent. Needs no horizon.
+
+    Parameters
+    ----------
+    exponent : float
+        At least 0.
+    shift : int
+        At least -1.
+    """
+
+    exponent: float
+    shift: int = 0
+
+    def __post_init__(self) -> None:
+        checks.number("Power's exponent", self.exponent, 0.0)
+        _check_shift(self.shift)
+
+    def form(self, span: int | None) -> Form:
+        return Form(POWER, float(self.exponent), self.shift)
+
+
+@dataclass(frozen=True)
+class Sequence(ExplorationSequence):
+    """Any non-decreasing f, as an array or a Python callable.
+
+    Parameters
+    ----------
+    values : array-like or callable
+        An array holds f(1), f(2), ..., and its last value goes on for ever. A callable takes r = 1, 2, ...
+        and is tabulated, with a check, as far as a run can get (at most `MAX_ROUNDS` rounds, and never
+        further than its first value above the horizon).
+
+    Raises
+    ------
+    InvalidValueError
+        f decreases, is negative or NaN; or a callable is used without a horizon.
+
+    Examples
+    --------
+    >>> Sequence(lambda r: r**2).table(n_arms=2, horizon=20)
+    array([ 1.,  4.,  9., 16., 25.])
+    """
+
+    values: AbstractSequence[float] | Callable[[int], float] | str
+
+    def __post_init__(self) -> None:
+        values = import_name(self.values) if isinstance(self.values, str) else self.values
+        if callable(values):
+            _check_values([values(r) for r in range(1, 65)])
+        else:
+            values = _check_values(values)
+        object.__setattr__(self, "values", values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form: the array, or the name of the callable.
+
+        A callable that cannot be imported by name (a lambda, say) is written as its name and first 64
+        values, which tell it apart from others but cannot be read back.
+        """
+        if not callable(self.values):
+            return super().to_json()
+        name = f"{self.values.__module__}:{self.values.__qualname__}"
+        try:
+            importable = import_name(name) is self.values
+        except InvalidValueError:
+            importable = False
+        if importable:
+            return {"type": type_name(type(self)), "values": name}
+        first = [str(float(self.values(r))) for r in range(1, 65)]
+        return {"type": type_name(type(self)), "values": name, "first": first}
+
+    def form(self, span: int | None) -> Form:
+        return Form(TABULATED, 0.0, 0)
+
+    def table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
+        if not callable(self.values):
+            return np.array(self.values)
+        values: list[float] = []
+        span = _need_span(self, horizon)
+        while len(values) < span // n_arms + 1 and (not values or values[-1] <= span):
+            if len(values) == MAX_ROUNDS:
+                raise InvalidValueError(
+                    f"a callable sequence is tabulated for at most {MAX_ROUNDS} rounds, and this run may "
+                    "have more; use Constant, Linear, Power, Exponential, or an array."
+                )
+            values.append(self.values(len(values) + 1))
+        return np.array(_check_values(values))
+
+
+def _check_shift(shift: int) -> None:
+    checks.integer("shift", shift, -1)
+
+
+def _need_span(sequence: ExplorationSequence, span: int | None) -> int:
+    if span is None:
+        raise InvalidValueError(
+            f"{sequence!r} depends on the horizon (the number of steps T) or a window, and neither is "
+            "known; give its value, or use Linear(), which needs neither."
+        )
+    return span
+
+
+def _check_values(values: object) -> tuple[float, ...]:
+    result = checks.numbers_tuple("the sequence", values, infinite=True)
+    for r, (before, now) in enumerate(zip((0.0, *result), result, strict=False), start=1):
+        if now < 0:
+            raise InvalidValueError(f"the sequence must not be negative, but f({r}) = {now:g}.")
+        if now < before:
+            raise InvalidValueError(
+                f"the sequence must not decrease, but f({r - 1}) = {before:g} and f({r}) = {now:g}."
+            )
+    return result

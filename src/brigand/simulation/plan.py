@@ -1,0 +1,132 @@
+"""What is to be run, validated before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.environments.environment import Environment
+from brigand.errors import InvalidValueError
+from brigand.policies.base import Policy
+from brigand.rng import check_seed
+
+CHECKPOINTS_PER_DECADE = 24
+LARGEST_SUM = 1e306
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One environment, several policies, and how often and how long they run.
+
+    Attributes
+    ----------
+    environment : Environment
+    policies : dict of str to Policy
+        In the order given.
+    horizon : int
+        T.
+    replications : tuple of int
+        The numbers of the replications; each has its own streams.
+    seed : int
+    checkpoints : int64 array
+        The steps at which pulls are recorded, increasing; the last is T.
+    """
+
+    environment: Environment
+    policies: dict[str, Policy]
+    horizon: int
+    replications: tuple[int, ...]
+    seed: int
+    checkpoints: NDArray[np.int64]
+
+
+def make_plan(
+    environment: Environment,
+    policies: Mapping[str, Policy],
+    horizon: int,
+    replications: int | Iterable[int],
+    seed: int | None,
+    checkpoints: Sequence[int] | None,
+) -> Plan:
+    """Validate the arguments of `simulate` and return the plan.
+
+    Raises
+    ------
+    InvalidValueError
+        Something is not allowed; the message names it.
+    UnsupportedRewardError
+        A policy cannot work with the environment's rewards.
+    """
+    if not isinstance(environment, Environment):
+        raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
+    horizon = checks.integer("horizon", horizon, 1)
+    _check_sums(environment, horizon)
+    return Plan(
+        environment,
+        _check_policies(policies, environment),
+        horizon,
+        _check_replications(replications),
+        check_seed(seed),
+        default_checkpoints(horizon) if checkpoints is None else _check_checkpoints(checkpoints, horizon),
+    )
+
+
+def default_checkpoints(horizon: int) -> NDArray[np.int64]:
+    """Return log-spaced steps from 1 to `horizon`, both included."""
+    count = int(CHECKPOINTS_PER_DECADE * np.log10(horizon)) + 2
+    steps = np.unique(np.rint(np.geomspace(1, horizon, count)).astype(np.int64))
+    steps[-1] = horizon
+    return steps
+
+
+def check_workers(workers: int | None) -> int:
+    """Return the number of threads; None means as many as this process may use."""
+    if workers is not None:
+        return checks.integer("workers", workers, 1)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_policies(policies: Mapping[str, Policy], environment: Environment) -> dict[str, Policy]:
+    if not isinstance(policies, Mapping) or not policies:
+        raise InvalidValueError(f"policies must be a dict of name to policy, not {policies!r}.")
+    for name, policy in policies.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidValueError(f"a policy's name must be a non-empty string, not {name!r}.")
+        if not isinstance(policy, Policy):
+            raise InvalidValueError(f"{name!r} must be a policy such as UCB1(0, 1), not {policy!r}.")
+        for arms in environment.phases:
+            for k, arm in enumerate(arms):
+                policy.check_rewards(*arm.support, f"arm {k}, {arm!r},")
+    return dict(policies)
+
+
+def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
+    if isinstance(replications, Iterable):
+        numbers = tuple(checks.integer("a replication's number", i, 0) for i in replications)
+    else:
+        numbers = tuple(range(checks.integer("replications", replications, 1)))
+    if not numbers:
+        raise InvalidValueError("at least one replication is needed.")
+    if len(set(numbers)) < len(numbers):
+        raise InvalidValueError("replications must be distinct: a repeated one has the same numbers.")
+    return numbers
+
+
+def _check_checkpoints(checkpoints: Sequence[int], horizon: int) -> NDArray[np.int64]:
+    steps = {checks.integer("a checkpoint", step, 1, horizon) for step in checkpoints}
+    return np.array(sorted(steps | {horizon}), np.int64)
+
+
+def _check_sums(environment: Environment, horizon: int) -> None:
+    """Refuse rewards whose sums would overflow."""
+    scale = np.abs(environment.means).max()
+    if not scale * horizon < LARGEST_SUM:
+        raise InvalidValueError(
+            f"rewards of about {scale:g} over {horizon} steps have sums above {LARGEST_SUM:g}, "
+            "more than a float can hold; divide the rewards by a constant."
+        )

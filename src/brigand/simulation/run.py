@@ -1,0 +1,168 @@
+"""Environment x policies -> results, on threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand.environments.environment import Environment
+from brigand.policies.base import Policy, State
+from brigand.rng import Stream
+from brigand.simulation.plan import Plan, check_workers, make_plan
+from brigand.simulation.results import Results
+from brigand.simulation.step import simulation_loop
+
+CHUNK_STEPS = 2_000_000
+"""About this many steps are given to a thread at a time: 0.1 s, so that stopping is prompt."""
+
+
+def simulate(
+    environment: Environment,
+    policies: Mapping[str, Policy],
+    horizon: int,
+    replications: int | Iterable[int] = 100,
+    seed: int | None = 0,
+    *,
+    workers: int | None = None,
+    checkpoints: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Results:
+    """Run every policy in the environment and return pulls and pseudo-regret.
+
+    Parameters
+    ----------
+    environment : Environment
+    policies : dict of str to Policy
+        Names are yours; they label the results.
+    horizon : int
+        T, the number of steps of a run.
+    replications : int or iterable of int
+        How many independent runs, numbered from 0; or which (``range(50, 100)``).
+    seed : int or None
+        Same seed, same bits: for any number of workers, order of policies and subset of replications.
+        None draws a seed and records it.
+    workers : int, optional
+        Threads; by default as many as the process may use.
+    checkpoints : sequence of int, optional
+        Steps at which pulls are recorded; T is added. By default log-spaced. Memory grows with their
+        number, not with T.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of runs, from the calling thread.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    InvalidValueError, UnsupportedRewardError
+        An argument is not allowed; nothing was run.
+
+    Examples
+    --------
+    >>> import brigand as br
+    >>> env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
+    >>> res = br.simulate(env, {"FE": br.ForcedExploration()}, horizon=1000, replications=10)
+    >>> int(res.dataset["pulls"].sel(policy="FE", step=1000).sum())
+    10000
+    """
+    plan = make_plan(environment, policies, horizon, replications, seed, checkpoints)
+    threads = check_workers(workers)
+    shape = (len(plan.policies), len(plan.replications), len(plan.checkpoints))
+    regret = np.empty(shape)
+    pulls = np.empty((*shape, environment.n_arms), np.int64)
+    forced = np.full((*shape[:2], environment.n_arms), np.nan)
+
+    def work(p: int, runner: Runner, chunk: range, stop: threading.Event) -> int:
+        for i in chunk:
+            if stop.is_set():
+                break
+            regret[p, i], pulls[p, i], counted = runner.run(plan.replications[i])
+            if counted is not None:
+                forced[p, i] = counted
+        return len(chunk)
+
+    runners = [Runner(plan, policy) for policy in plan.policies.values()]
+    jobs = [partial(work, p, runner, chunk) for p, runner in enumerate(runners) for chunk in _chunks(plan)]
+    _run_all(jobs, threads, shape[0] * shape[1], progress)
+    return Results.from_arrays(plan, regret, pulls, forced)
+
+
+class Runner:
+    """Runs single replications of one policy; safe to share between threads."""
+
+    def __init__(self, plan: Plan, policy: Policy) -> None:
+        informed = policy.informed(plan.environment)
+        n_arms = plan.environment.n_arms
+        self._plan = plan
+        self._rewards = Stream(plan.seed, plan.environment)
+        self._choices = Stream(plan.seed, policy)
+        self._parameters = informed.parameters(n_arms, plan.horizon)
+        self._start = informed.start(n_arms, plan.horizon)
+        self._loop = simulation_loop(informed.kernels)
+        self._candidates = np.arange(n_arms)
+
+    def run(
+        self, replication: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return regret (checkpoints,), pulls (checkpoints, K), and forced pulls (K,) if they are counted."""
+        plan = self._plan
+        environment = plan.environment
+        rng = self._choices.generator(replication)
+        state = self._fresh_state(int(rng.integers(2**63)))
+        counts = np.empty((len(plan.checkpoints), *environment.means.shape), np.int64)
+        self._loop(
+            self._parameters,
+            *state,
+            self._candidates,
+            *environment.compiled,
+            plan.checkpoints,
+            self._rewards.generator(replication),
+            rng,
+            counts,
+        )
+        # From integer counts: exact, and the same for every way of simulating.
+        regret = (counts * environment.gaps).sum(axis=(1, 2))
+        names = state.arms.dtype.names or ()
+        return regret, counts.sum(axis=1), state.arms["forced"] if "forced" in names else None
+
+    def _fresh_state(self, key: int) -> State:
+        header = np.array([self._start.header])[0]
+        if "key" in header.dtype.names:
+            header["key"] = key
+        return State(header, self._start.arms.copy(), self._start.memory.copy())
+
+
+def _chunks(plan: Plan) -> list[range]:
+    size = max(1, CHUNK_STEPS // plan.horizon)
+    total = len(plan.replications)
+    return [range(first, min(first + size, total)) for first in range(0, total, size)]
+
+
+def _run_all(
+    jobs: Sequence[Callable[[threading.Event], int]],
+    threads: int,
+    total: int,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Run all jobs on threads; an error or Ctrl-C ends the others after their current run."""
+    stop = threading.Event()
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: set[Future[int]] = {pool.submit(job, stop) for job in jobs}
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                done += sum(future.result() for future in finished)
+                if progress is not None:
+                    progress(done, total)
+        except BaseException:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+            raise

@@ -1,0 +1,113 @@
+"""The compiled loops that run a policy step by step."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import jit
+from brigand.environments.draw import draw
+from brigand.policies.base import Header, Kernels, Table
+
+BLOCK = 1024
+"""Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
+
+
+@functools.cache
+def simulation_loop(kernels: Kernels) -> Callable[..., None]:
+    """Return the compiled loop that runs `kernels` against an environment.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Plain functions, see `brigand.policies.base`.
+
+    Returns
+    -------
+    callable
+        ``loop(parameters, header, arms, memory, candidates, laws, table, starts, uses_uniform,
+        uses_normal, checkpoints, reward_rng, rng, counts)``. It changes the state, and fills ``counts``,
+        int64 of shape (checkpoints, phases, K), with the pulls up to and including each checkpoint.
+    """
+    select, pull, learn = (jit.kernel(function) for function in kernels)
+
+    def simulate(
+        parameters: Any,
+        header: Header,
+        arms: Table,
+        memory: Table,
+        candidates: NDArray[np.int64],
+        laws: NDArray[np.void],
+        table: NDArray[np.float64],
+        starts: NDArray[np.int64],
+        uses_uniform: bool,
+        uses_normal: bool,
+        checkpoints: NDArray[np.int64],
+        reward_rng: np.random.Generator,
+        rng: np.random.Generator,
+        counts: NDArray[np.int64],
+    ) -> None:
+        uniforms = np.zeros(BLOCK)
+        normals = np.zeros(BLOCK)
+        pulls = np.zeros((len(starts), len(arms)), np.int64)
+        done = 0
+        phase = 0
+        for checkpoint in range(len(checkpoints)):
+            while done < checkpoints[checkpoint]:
+                if phase + 1 < len(starts) and done == starts[phase + 1]:
+                    phase += 1
+                end = min(done + BLOCK, checkpoints[checkpoint])
+                if phase + 1 < len(starts):
+                    end = min(end, starts[phase + 1])
+                for i in range(end - done):
+                    if uses_uniform:
+                        uniforms[i] = reward_rng.random()
+                    if uses_normal:
+                        normals[i] = reward_rng.standard_normal()
+                for i in range(end - done):
+                    arm = select(parameters, header, arms, memory, candidates, rng)
+                    pull(parameters, header, arms, memory, arm)
+                    reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
+                    learn(parameters, header, arms, memory, arm, reward, done + i + 1)
+                    pulls[phase, arm] += 1
+                done = end
+            for p in range(len(starts)):
+                for k in range(len(arms)):
+                    counts[checkpoint, p, k] = pulls[p, k]
+
+    return jit.compile_loop(simulate, *kernels)
+
+
+@functools.cache
+def trace_loop(kernels: Kernels) -> Callable[..., None]:
+    """Return the compiled loop that runs `kernels` on a table of rewards.
+
+    Returns
+    -------
+    callable
+        ``loop(parameters, header, arms, memory, candidates, rewards, rng, chosen)``. It changes the state,
+        and fills ``chosen``, int64 of shape (T,), with the arms pulled.
+    """
+    select, pull, learn = (jit.kernel(function) for function in kernels)
+
+    def trace(
+        parameters: Any,
+        header: Header,
+        arms: Table,
+        memory: Table,
+        candidates: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+        rng: np.random.Generator,
+        chosen: NDArray[np.int64],
+    ) -> None:
+        for i in range(len(chosen)):
+            arm = select(parameters, header, arms, memory, candidates, rng)
+            pull(parameters, header, arms, memory, arm)
+            learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
+            chosen[i] = arm
+
+    return jit.compile_loop(trace, *kernels)

@@ -1,0 +1,127 @@
+"""Things that are described by plain data: policies, sequences, distributions, environments.
+
+A spec is a frozen dataclass. Its JSON form is an object with the key ``type`` and one key for each
+field; it is lossless, and it is what streams of random numbers are derived from (`brigand.rng`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import json
+import math
+import numbers
+from collections.abc import Iterator
+from typing import Any, Self
+
+from brigand.errors import InvalidValueError, UnknownNameError
+
+
+class Spec:
+    """A frozen dataclass with a JSON form."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form: plain dicts, lists, strings, numbers, booleans and None.
+
+        Returns
+        -------
+        dict
+            ``{"type": name, field: value, ...}``. The name is the class's own for classes of this
+            package, and ``module:Class`` for a user's. Infinities are written as strings.
+        """
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {"type": type_name(type(self))} | {
+            field.name: _encode(getattr(self, field.name), "float" in str(field.type)) for field in fields
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Rebuild a spec from `to_json`.
+
+        Raises
+        ------
+        UnknownNameError
+            The type is not known, or its module cannot be imported.
+        InvalidValueError
+            The data do not describe a spec of this class.
+        """
+        spec = _decode(data)
+        if not isinstance(spec, cls):
+            raise InvalidValueError(f"expected the JSON form of a {cls.__name__}, not {data!r}.")
+        return spec
+
+
+def canonical(spec: Spec) -> str:
+    """Return the JSON form as one string, always the same for equal specs."""
+    return json.dumps(spec.to_json(), sort_keys=True, separators=(",", ":"))
+
+
+def type_name(cls: type) -> str:
+    """Return the name under which a class stands in JSON."""
+    if cls.__module__.split(".")[0] == "brigand":
+        return cls.__name__
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def import_name(name: str) -> Any:
+    """Return what ``module:qualname`` names.
+
+    Raises
+    ------
+    InvalidValueError
+        There is no such module, or nothing of that name in it.
+    """
+    module, _, qualname = name.partition(":")
+    try:
+        return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
+    except (ImportError, AttributeError, ValueError):
+        raise InvalidValueError(f"{name!r} cannot be imported: give 'module:name'.") from None
+
+
+def _encode(value: Any, as_float: bool) -> Any:
+    """Encode a field; one that is declared a float is written as a float, also if an int was given."""
+    if isinstance(value, Spec):
+        return value.to_json()
+    if isinstance(value, (tuple, list)):
+        return [_encode(item, as_float) for item in value]
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, numbers.Integral) and not as_float:
+        return int(value)
+    return float(value) if math.isfinite(value) else str(float(value))
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, dict) and "type" in value:
+        fields = {key: _decode(item) for key, item in value.items() if key != "type"}
+        try:
+            return _find(value["type"])(**fields)
+        except TypeError as error:
+            raise InvalidValueError(f"no {value['type']} can be made of {fields!r}: {error}.") from None
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if value in ("inf", "-inf"):
+        return float(value)
+    return value
+
+
+def _find(name: str) -> Any:
+    if ":" in name:
+        return import_name(name)
+    for room in ("policies", "environments"):
+        importlib.import_module(f"brigand.{room}")
+    own = _own_types()
+    if name not in own:
+        raise UnknownNameError("type", name, own)
+    return own[name]
+
+
+def _own_types() -> dict[str, type[Spec]]:
+    return {cls.__name__: cls for cls in _subclasses(Spec) if ":" not in type_name(cls)}
+
+
+def _subclasses(cls: type[Spec]) -> Iterator[type[Spec]]:
+    for child in cls.__subclasses__():
+        yield child
+        yield from _subclasses(child)
