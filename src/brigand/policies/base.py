@@ -106,7 +106,6 @@ class Policy(Spec):
     arm: ClassVar[Table]
     assumption: ClassVar[str]
     """What the policy's guarantee assumes of the rewards."""
-    memory_cost: ClassVar[str] = "O(K)"
     reference: ClassVar[str] = ""
     """Key of the paper in ``references.bib``."""
 
@@ -114,6 +113,11 @@ class Policy(Spec):
     @abstractmethod
     def must_know(self) -> str:
         """What the user must know beforehand, for these settings."""
+
+    @property
+    def memory_cost(self) -> str:
+        """How memory grows."""
+        return "O(K)"
 
     @property
     def reward_support(self) -> tuple[float, float]:

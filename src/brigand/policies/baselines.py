@@ -112,11 +112,14 @@ class Oracle(Policy):
     header: ClassVar[Table] = ORACLE_HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "none"
-    memory_cost: ClassVar[str] = "O(K + phases)"
 
     @property
     def must_know(self) -> str:
         return "every mean at every step"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(K + phases)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> BaselineParameters:
         if not self.best:

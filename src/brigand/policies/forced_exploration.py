@@ -8,7 +8,8 @@ Rule, at step t (t - 1 pulls made), in round r with threshold f(r), and 0 in rou
 
 SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with
 t mod window = 0. An arm that is absent from the window has no mean, so it is pulled; since an arm is
-absent exactly when it was left alone for `window` steps, that is the threshold min(f(r), window).
+absent exactly when it was never pulled or left alone for `window` steps, that is the threshold
+min(f(r), window), with arms never pulled always due.
 
 Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
 means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed
@@ -41,7 +42,7 @@ HEADER = record(
     lap=1,  # like the round, but never reset: marks the arms seen in this round
     seen=0,  # how many arms were
     oldest=0,  # the least `last` of all arms
-    due=0.0,  # oldest + threshold: before this step, no arm can be due
+    due=0.0,  # oldest + threshold: with fewer pulls made, no arm can be due; 0 if one was never pulled
     next_reset=0,
     leader=-1,
     second=0.0,
@@ -64,6 +65,12 @@ class ForcedExplorationParameters(NamedTuple):
 
 
 @kernel
+def is_due(header: Header, arms: Table, arm: int) -> bool:
+    last = arms[arm]["last"]
+    return last == 0 or header["step"] - last >= header["threshold"]
+
+
+@kernel
 def select(
     parameters: Any,
     header: Header,
@@ -75,7 +82,7 @@ def select(
     uniform = rng.random()
     if header["step"] >= header["due"]:
         arm = least_recently_pulled(arms, candidates)
-        if header["step"] - arms[arm]["last"] >= header["threshold"]:
+        if is_due(header, arms, arm):
             return arm
     return greedy(header, arms, candidates, uniform)
 
@@ -96,13 +103,12 @@ def enter_round(parameters: Any, header: Header, memory: Table, round_: int) -> 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    last = arms[arm]["last"]
-    if header["step"] - last >= header["threshold"]:
+    if is_due(header, arms, arm):
         arms[arm]["forced"] += 1
     arms[arm]["pulls"] += 1
+    schedule_changed = arms[arm]["last"] == header["oldest"]
     header["step"] += 1
     arms[arm]["last"] = header["step"]
-    schedule_changed = last == header["oldest"]
 
     if arms[arm]["lap"] != header["lap"]:
         arms[arm]["lap"] = header["lap"]
@@ -129,7 +135,7 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
         for other in range(1, len(arms)):
             oldest = min(oldest, arms[other]["last"])
         header["oldest"] = oldest
-        header["due"] = oldest + header["threshold"]
+        header["due"] = oldest + header["threshold"] if oldest > 0 else 0.0
 
 
 @kernel
@@ -185,7 +191,6 @@ class ForcedExploration(Policy):
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
-    memory_cost: ClassVar[str] = "O(K); O(K + window)"
     reference: ClassVar[str] = "qi2024forced"
 
     def __post_init__(self) -> None:
@@ -204,6 +209,10 @@ class ForcedExploration(Policy):
         if self.window is not None:
             return "T and B_T, for the window"
         return "T" if self.sequence.needs_span else "nothing"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(K)" if self.window is None else "O(K + window)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
         form = self.sequence.form(horizon if self.window is None else self.window)

@@ -129,13 +129,19 @@ def greedy(header: Header, arms: Table, candidates: Any, uniform: float) -> int:
 
 @kernel
 def uniform_at(key: int, step: int) -> float:
-    """Return a number uniform in [0, 1) that depends on (key, step) alone: SplitMix64's output function.
+    """Return a number uniform in [0, 1) that depends on (key, step) alone, both at least 0.
 
     For policies that randomise what they learn: the result does not depend on the order in which rewards
-    arrive. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    arrive. The generator is Philox 4x32-10, the key its key and the step its counter. Source: Salmon,
+    Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
-    bits = np.uint64(key) + np.uint64(step) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    bits = bits ^ (bits >> np.uint64(31))
-    return np.float64(bits >> np.uint64(11)) * 2.0**-53
+    word, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    c0, c1 = np.uint64(step) & mask, np.uint64(step) >> word
+    c2, c3 = np.uint64(0), np.uint64(0)
+    k0, k1 = np.uint64(key) & mask, np.uint64(key) >> word
+    for _ in range(10):
+        p0, p1 = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
+        c0, c1 = (p1 >> word) ^ c1 ^ k0, p1 & mask
+        c2, c3 = (p0 >> word) ^ c3 ^ k1, p0 & mask
+        k0, k1 = (k0 + np.uint64(0x9E3779B9)) & mask, (k1 + np.uint64(0xBB67AE85)) & mask
+    return np.float64((c0 << np.uint64(21)) | (c1 >> np.uint64(11))) * 2.0**-53

@@ -8,9 +8,7 @@ import json
 import math
 import os
 import platform
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError
+from brigand.files import atomic
 from brigand.policies.base import Policy
 from brigand.simulation.plan import Plan
 
@@ -42,7 +41,7 @@ class Results:
         ``pulls`` (policy, replication, step, arm): cumulative pulls.
         ``forced`` (policy, replication, arm): forced pulls by the last step; NaN for policies that do not
         count them. Coordinates: names of policies, numbers of replications, steps (from 1), arms (from 0).
-        Attributes: ``environment`` and ``policies`` as JSON, ``seed``, ``horizon``, versions, date.
+        Attributes: ``environments`` and ``policies`` as JSON, ``seed``, ``horizon``, versions, date.
     """
 
     def __init__(self, dataset: xr.Dataset) -> None:
@@ -77,9 +76,9 @@ class Results:
         )
 
     @functools.cached_property
-    def environment(self) -> Environment:
-        """The environment that was simulated."""
-        return Environment.from_json(json.loads(self.dataset.attrs["environment"]))
+    def environments(self) -> tuple[Environment, ...]:
+        """The environments that were simulated: one, or one for each instance."""
+        return tuple(Environment.from_json(data) for data in json.loads(self.dataset.attrs["environments"]))
 
     @functools.cached_property
     def policies(self) -> dict[str, Policy]:
@@ -110,9 +109,30 @@ class Results:
         step = int(steps[-1]) if step is None else checks.integer("step", step, 1)
         if step not in steps:
             raise InvalidValueError(f"step {step} is no checkpoint of these results: {steps.tolist()}.")
-        table = regret_statistics(self.dataset["regret"].sel(step=step)).to_dataframe()
-        table = table.drop(columns="step")
-        return table.assign(replications=self.dataset.sizes["replication"])
+        return self.statistics().xs(step, level="step")
+
+    def statistics(self) -> pd.DataFrame:
+        """Return the columns of `summary` for every policy and checkpoint, indexed by both."""
+        regret = self.dataset["regret"]
+        if "instance" in regret.dims:
+            # The instances are the independent draws: their average over replications is what varies.
+            regret = regret.mean("replication").rename(instance="replication")
+        table = regret_statistics(regret).to_dataframe(dim_order=["policy", "step"])
+        return table.assign(replications=regret.sizes["replication"])
+
+    @classmethod
+    def over_instances(cls, results: Sequence[Results]) -> Results:
+        """Join results of the same policies in several environments along a new dimension ``instance``.
+
+        Statistics are then over instances, each of which counts with its mean over replications.
+        """
+        import xarray as xr
+
+        joined = xr.concat([part.dataset for part in results], "instance", combine_attrs="override")
+        joined.attrs["environments"] = json.dumps(
+            [environment.to_json() for part in results for environment in part.environments]
+        )
+        return cls(joined.transpose("policy", "instance", ...))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the results as NetCDF; the file is whole or not there at all.
@@ -192,40 +212,13 @@ def regret_statistics(regret: xr.DataArray) -> xr.Dataset:
     )
 
 
-@contextmanager
-def atomic(target: Path) -> Iterator[Path]:
-    """Give a temporary path in the target's folder, and put the file in place once it is whole.
-
-    Raises
-    ------
-    ResultFileError
-        The folder is not there or the file cannot be written; nothing is left behind.
-    """
-    temporary = None
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-        os.close(handle)
-        temporary = Path(name)
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(target)
-        temporary = None
-    except OSError as error:
-        raise ResultFileError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
 def _provenance(plan: Plan) -> dict[str, Any]:
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy", "xarray")}
     return {
         "brigand_format": FORMAT,
         "brigand_version": importlib.metadata.version("brigand"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "environment": json.dumps(plan.environment.to_json()),
+        "environments": json.dumps([plan.environment.to_json()]),
         "policies": json.dumps({name: policy.to_json() for name, policy in plan.policies.items()}),
         "horizon": plan.horizon,
         "seed": str(plan.seed),

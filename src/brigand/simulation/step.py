@@ -33,7 +33,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., None]:
         uses_normal, checkpoints, reward_rng, rng, counts)``. It changes the state, and fills ``counts``,
         int64 of shape (checkpoints, phases, K), with the pulls up to and including each checkpoint.
     """
-    select, pull, learn = (jit.kernel(function) for function in kernels)
+    select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
     def simulate(
         parameters: Any,
@@ -92,7 +92,7 @@ def trace_loop(kernels: Kernels) -> Callable[..., None]:
         ``loop(parameters, header, arms, memory, candidates, rewards, rng, chosen)``. It changes the state,
         and fills ``chosen``, int64 of shape (T,), with the arms pulled.
     """
-    select, pull, learn = (jit.kernel(function) for function in kernels)
+    select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
     def trace(
         parameters: Any,

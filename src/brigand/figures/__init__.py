@@ -1,0 +1,1 @@
+"""Figures: draw from results, never compute."""

@@ -1,0 +1,75 @@
+"""The look of all figures: readable in print, in grey, and by the colour-blind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from brigand.files import atomic
+
+FORMATS = ("png", "svg", "pdf")
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "brigand",
+}
+
+
+class Line(NamedTuple):
+    """How one policy, or one arm, is drawn."""
+
+    color: str
+    linestyle: Any
+    marker: str
+
+
+# Okabe and Ito's palette (yellow left out: too light on white), with dashes and markers that tell the
+# lines apart without colour.
+LINES = (
+    Line("#D55E00", "-", "^"),
+    Line("#0072B2", "-", "s"),
+    Line("#009E73", "-", "o"),
+    Line("#CC79A7", (0, (5, 1.5)), "D"),
+    Line("#E69F00", (0, (5, 1.5)), "v"),
+    Line("#56B4E9", (0, (5, 1.5)), "P"),
+    Line("#000000", (0, (1.5, 1.2)), "X"),
+    Line("#7F7F7F", (0, (1.5, 1.2)), "*"),
+    Line("#8C564B", (0, (4, 1, 1, 1)), "<"),
+    Line("#332288", (0, (4, 1, 1, 1)), ">"),
+)
+
+
+def line(place: int) -> Line:
+    """Return the look of the line at `place` in the legend (0, 1, ...)."""
+    return LINES[place % len(LINES)]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, sizes in inches, with constrained layout and no global state."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMATS) -> list[Path]:
+    """Write ``name.png``, ``name.svg`` and ``name.pdf`` into `folder`; each whole or not at all."""
+    paths = []
+    for suffix in formats:
+        path = folder / f"{name}.{suffix}"
+        metadata = {"CreationDate": None} if suffix == "pdf" else {"Date": None} if suffix == "svg" else None
+        with mpl.rc_context(STYLE), atomic(path) as temporary:
+            figure.savefig(temporary, format=suffix, dpi=200, metadata=metadata)
+        paths.append(path)
+    return paths

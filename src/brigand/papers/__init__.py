@@ -1,0 +1,1 @@
+"""One paper a file: its protocol and its figures."""

@@ -1,0 +1,220 @@
+"""The experiments of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024.
+
+Two protocols: ``paper`` follows the text, ``authors`` the published scripts; ``docs/paper.md`` lists every
+difference. The number of phases, and B_T in the tunings, is 5 in the text and 4 in the scripts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from brigand.environments.environment import Environment
+from brigand.environments.instances import random_environment
+from brigand.errors import UnknownNameError
+from brigand.figures.instance import instance as draw_instance
+from brigand.figures.regret import regret as draw_regret
+from brigand.policies.base import Policy
+from brigand.policies.forced_exploration import ForcedExploration
+from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.ucb1 import UCB1
+from brigand.simulation.plan import default_checkpoints
+from brigand.simulation.results import Results
+from brigand.simulation.run import simulate
+
+HORIZON = 100_000
+LINEAR_CHECKPOINTS = 100
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What the text and the scripts do differently.
+
+    Attributes
+    ----------
+    phases : int
+        Of the piecewise stationary problems; also B_T in the tunings.
+    shift : int
+        f is evaluated at r + shift.
+    reset_round, reset_offset : int
+        Of SW-FE, see `ForcedExploration`.
+    """
+
+    phases: int
+    shift: int
+    reset_round: int
+    reset_offset: int
+
+    def windows(self, horizon: int) -> tuple[int, int]:
+        """Return the windows of SW-FE-Exp, and of SW-FE-Linear and SW-FE-Constant."""
+        log = math.log(max(horizon, 2))
+        exponential = int(math.sqrt(horizon / self.phases) * log)
+        other = int(math.sqrt(horizon * log / self.phases))
+        return max(exponential, 1), max(other, 1)
+
+    def forced_exploration(self, sequence: ExplorationSequence, window: int | None = None) -> Policy:
+        """Return FE, or with a window SW-FE."""
+        if window is None:
+            return ForcedExploration(sequence)
+        return ForcedExploration(sequence, window, self.reset_round, self.reset_offset)
+
+
+PROTOCOLS = {
+    "paper": Protocol(phases=5, shift=0, reset_round=1, reset_offset=0),
+    "authors": Protocol(phases=4, shift=-1, reset_round=0, reset_offset=1),
+}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure of the paper.
+
+    Attributes
+    ----------
+    title : str
+    family : str
+        Of rewards, see `random_environment`.
+    piecewise : bool
+    n_arms, runs, instance_seed : int
+        The instance's seed is the one that the authors published.
+    """
+
+    title: str
+    family: str
+    piecewise: bool
+    n_arms: int
+    runs: int
+    instance_seed: int
+
+    def environment(self, protocol: Protocol, horizon: int, seed: int) -> Environment:
+        """Return the instance that `seed` gives."""
+        phases = min(protocol.phases, horizon) if self.piecewise else 1
+        return random_environment(self.family, self.n_arms, horizon, phases, seed)
+
+    def policies(self, protocol: Protocol, horizon: int) -> dict[str, Policy]:
+        """Return the curves of the figure, in the legend's order."""
+        fe, shift = protocol.forced_exploration, protocol.shift
+        exponential, linear, constant = Exponential(shift=shift), Linear(shift=shift), Constant()
+        if self.piecewise:
+            wide, narrow = protocol.windows(horizon)
+            curves = {
+                "SW-FE-Exp": fe(exponential, wide),
+                "SW-FE-Linear": fe(linear, narrow),
+                "SW-FE-Constant": fe(constant, narrow),
+                "FE-Exp": fe(exponential),
+            }
+        else:
+            curves = {"FE-Exp": fe(exponential), "FE-Linear": fe(linear), "FE-Constant": fe(constant)}
+        if self.family == "bernoulli":
+            return curves | {"UCB1": UCB1(0, 1), "TS": ThompsonBeta()}
+        return curves | {"UCB1": UCB1(sigma=1), "TS": ThompsonGaussian()}
+
+
+EXPERIMENTS = {
+    "stationary-bernoulli": Experiment("Stationary, Bernoulli rewards", "bernoulli", False, 10, 100, 1),
+    "stationary-gaussian": Experiment("Stationary, Gaussian rewards", "gaussian", False, 10, 100, 1),
+    "piecewise-bernoulli": Experiment("Piecewise stationary, Bernoulli rewards", "bernoulli", True, 5, 10, 0),
+    "piecewise-gaussian": Experiment("Piecewise stationary, Gaussian rewards", "gaussian", True, 5, 10, 0),
+}
+FIGURES = (
+    "stationary-bernoulli",
+    "stationary-gaussian",
+    "instance",
+    "piecewise-bernoulli",
+    "piecewise-gaussian",
+)
+
+
+def protocol_named(name: str) -> Protocol:
+    """Return a protocol; `UnknownNameError` if there is none of that name."""
+    if name not in PROTOCOLS:
+        raise UnknownNameError("protocol", name, PROTOCOLS)
+    return PROTOCOLS[name]
+
+
+def run_experiment(
+    name: str,
+    protocol: str = "paper",
+    *,
+    horizon: int = HORIZON,
+    runs: int | None = None,
+    instances: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Results:
+    """Run one of the paper's experiments.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    protocol : str
+        ``"paper"`` or ``"authors"``.
+    horizon : int
+    runs : int, optional
+        Replications; by default the paper's (100 stationary, 10 piecewise), or 1 for each of many
+        `instances`.
+    instances : int, optional
+        Average over so many random instances, in place of the authors' one.
+    seed : int
+        Seed of the runs; with `instances`, instance i has seed + i too. The authors' instance does not
+        depend on it.
+    workers, progress
+        As in `simulate`.
+    """
+    if name not in EXPERIMENTS:
+        raise UnknownNameError("experiment", name, EXPERIMENTS)
+    experiment, rules = EXPERIMENTS[name], protocol_named(protocol)
+    policies = experiment.policies(rules, horizon)
+    if runs is None:
+        runs = experiment.runs if instances is None else 1
+    even = np.linspace(1, horizon, min(LINEAR_CHECKPOINTS, horizon)).astype(int)
+    checkpoints = np.union1d(default_checkpoints(horizon), even).tolist()
+    seeds = [experiment.instance_seed] if instances is None else [seed + i for i in range(instances)]
+    total = len(policies) * runs * len(seeds)
+    parts = []
+    for place, instance_seed in enumerate(seeds):
+        before = place * len(policies) * runs
+
+        def report(done: int, _: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        environment = experiment.environment(rules, horizon, instance_seed)
+        parts.append(
+            simulate(
+                environment,
+                policies,
+                horizon,
+                runs,
+                seed,
+                workers=workers,
+                checkpoints=checkpoints,
+                progress=report,
+            )
+        )
+    return parts[0] if instances is None else Results.over_instances(parts)
+
+
+def draw_experiment(name: str, results: Results) -> Figure:
+    """Draw the figure of `run_experiment`'s results."""
+    return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].starts[1:])
+
+
+def draw_instances(protocol: str = "paper", horizon: int = HORIZON) -> Figure:
+    """Draw the means over time of the two piecewise stationary problems."""
+    rules = protocol_named(protocol)
+    experiments = [EXPERIMENTS[name] for name in ("piecewise-bernoulli", "piecewise-gaussian")]
+    environments = {
+        f"{experiment.family.capitalize()} rewards": experiment.environment(
+            rules, horizon, experiment.instance_seed
+        )
+        for experiment in experiments
+    }
+    return draw_instance(environments, horizon, "The piecewise stationary problems")
