@@ -1,4 +1,4 @@
-"""A user's own policy, as they would write it: the UCB1 of the authors' scripts, which is not the standard one."""
+"""A user's own policy, as they would write it: the authors' UCB1, which is not the standard one."""
 
 import math
 from dataclasses import dataclass

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 
 import numpy as np
 
 from brigand.errors import InvalidValueError
+
+MAX_STEPS = 2**53
+"""The longest horizon: steps stay exact as floats, and 64-bit integers never overflow."""
 
 
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
@@ -15,8 +19,10 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise InvalidValueError(f"{name} must be an integer, not {value!r}.")
     result = int(value)
+    if low is not None and result < low and high in (None, MAX_STEPS):
+        raise InvalidValueError(f"{name} must be >= {low}, not {result}.")
     if (low is not None and result < low) or (high is not None and result > high):
-        bounds = f">= {low}" if high is None else f"in [{low}, {high}]"
+        bounds = f"<= {high}" if low is None else f"in [{low}, {high}]"
         raise InvalidValueError(f"{name} must be {bounds}, not {result}.")
     return result
 
@@ -36,28 +42,39 @@ def number(
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise InvalidValueError(f"{name} must be a number, not {value!r}.")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
     if math.isnan(result) or (math.isinf(result) and not infinite):
         raise InvalidValueError(f"{name} must be finite, not {result}.")
-    if above is not None and not result > above:
-        raise InvalidValueError(f"{name} must be > {above:g}, not {result:g}.")
-    if not low <= result <= high:
-        bounds = f">= {low:g}" if math.isinf(high) else f"in [{low:g}, {high:g}]"
-        raise InvalidValueError(f"{name} must be {bounds}, not {result:g}.")
+    if not low <= result <= high or (above is not None and not result > above):
+        raise InvalidValueError(f"{name} must be {_bounds(low, high, above)}, not {value!r}.")
     return result
+
+
+def _bounds(low: float, high: float, above: float | None) -> str:
+    if math.isinf(high):
+        return f">= {low:g}" if above is None else f"> {above:g}"
+    return f"in [{low:g}, {high:g}]" if above is None else f"in ({above:g}, {high:g}]"
 
 
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:
     """Return `values` (any one-dimensional, non-empty array-like of numbers) as a tuple of floats."""
     try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidValueError(f"{name} must be a list of numbers, not {values!r}.") from None
+        array = np.asarray(values)
+        if array.dtype.kind == "O":  # integers beyond 64 bits, fractions
+            array = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValueError(f"{name} must be a list of numbers, not {reprlib.repr(values)}.") from None
+    if array.dtype.kind not in "iuf":
+        raise InvalidValueError(f"{name} must be a list of numbers, not {reprlib.repr(values)}.")
     if array.ndim != 1 or array.size == 0:
         raise InvalidValueError(
             f"{name} must be a non-empty, one-dimensional list of numbers, "
             f"not an array of shape {array.shape}."
         )
+    array = array.astype(float)
     bad = np.isnan(array) if infinite else ~np.isfinite(array)
     if bad.any():
         where = int(np.argmax(bad))

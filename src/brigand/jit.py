@@ -10,10 +10,13 @@ process; loops that take or close over *compiled* functions never hit it.
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
-import inspect
-from collections.abc import Callable, Sequence
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +26,7 @@ from numba.extending import register_jitable
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
+_INSTALLED = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
 _COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation")
 
 
@@ -53,7 +57,7 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
     # A function of a script or notebook is pickled by value: its entry would never be found again.
     if all(function.__module__ != "__main__" for function in kernels):
         owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
-        loop.__qualname__ = f"{loop.__name__}.{owner}.{_source_stamp(kernels)}"
+        loop.__qualname__ = f"{loop.__module__}.{loop.__name__}.{owner}.{_source_stamp(kernels)}"
         try:
             return numba.njit(cache=True, nogil=True, error_model="numpy")(loop)
         except RuntimeError:  # no folder to cache in
@@ -62,10 +66,10 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
 
 
 def _source_stamp(kernels: Sequence[Callable[..., Any]]) -> str:
-    """Return a hash of the source behind compiled code: this package's, and the kernels' own modules'."""
+    """Return a hash of the source behind compiled code: this package's, and that of a user's kernels."""
     digest = hashlib.sha256(_package_source())
     for function in kernels:
-        digest.update(_module_source(function))
+        digest.update(_user_source(function))
     return digest.hexdigest()[:16]
 
 
@@ -79,10 +83,37 @@ def _package_source() -> bytes:
     return digest.digest()
 
 
-def _module_source(function: Callable[..., Any]) -> bytes:
+def _user_source(function: Callable[..., Any]) -> bytes:
+    """Return the source behind a user's kernel: its module, and what of theirs that imports."""
     if function.__module__.split(".")[0] == "brigand":
         return b""
-    try:
-        return Path(inspect.getsourcefile(function) or "").read_bytes()
-    except (OSError, TypeError):  # typed in by hand: there is no file
-        return function.__code__.co_code
+    modules: dict[str, bytes] = {}
+    _collect(function.__module__, function.__module__.split(".")[0], modules)
+    # Typed in by hand: there is no file, only the function itself.
+    return b"".join(modules.values()) or function.__code__.co_code
+
+
+def _collect(name: str, package: str, modules: dict[str, bytes]) -> None:
+    """Add a module's source and, in turn, that of the modules it imports, unless they are installed ones."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if name in modules or file is None:
+        return
+    installed = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
+    if installed and name.split(".")[0] != package:
+        return
+    modules[name] = Path(file).read_bytes()
+    if file.endswith(".py"):
+        for imported in _imports(ast.parse(modules[name]), name):
+            _collect(imported, package, modules)
+
+
+def _imports(tree: ast.AST, name: str) -> Iterator[str]:
+    """Yield the names of what may be modules among the imports of the module `name`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = getattr(sys.modules[name], "__package__", None)
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)

@@ -39,12 +39,15 @@ class Spec:
     def from_json(cls, data: dict[str, Any]) -> Self:
         """Rebuild a spec from `to_json`.
 
+        A type ``module:Class`` imports that module, and a sequence given as ``module:function`` calls that
+        function: read only what you trust.
+
         Raises
         ------
         UnknownNameError
-            The type is not known, or its module cannot be imported.
+            A type of this package that does not exist.
         InvalidValueError
-            The data do not describe a spec of this class.
+            The data do not describe a spec of this class, or a module cannot be imported.
         """
         spec = _decode(data)
         if not isinstance(spec, cls):
@@ -75,7 +78,7 @@ def import_name(name: str) -> Any:
     module, _, qualname = name.partition(":")
     try:
         return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError, ValueError):
+    except (ImportError, AttributeError, ValueError, TypeError):
         raise InvalidValueError(f"{name!r} cannot be imported: give 'module:name'.") from None
 
 
@@ -89,11 +92,11 @@ def _encode(value: Any, as_float: bool) -> Any:
         return value
     if isinstance(value, numbers.Integral) and not as_float:
         return int(value)
-    return float(value) if math.isfinite(value) else str(float(value))
+    return float(value) + 0.0 if math.isfinite(value) else str(float(value))  # -0.0 equals 0.0
 
 
 def _decode(value: Any) -> Any:
-    if isinstance(value, dict) and "type" in value:
+    if isinstance(value, dict) and isinstance(value.get("type"), str):
         fields = {key: _decode(item) for key, item in value.items() if key != "type"}
         try:
             return _find(value["type"])(**fields)
@@ -106,9 +109,12 @@ def _decode(value: Any) -> Any:
     return value
 
 
-def _find(name: str) -> Any:
+def _find(name: str) -> type[Spec]:
     if ":" in name:
-        return import_name(name)
+        found = import_name(name)
+        if not (isinstance(found, type) and issubclass(found, Spec)):
+            raise InvalidValueError(f"{name!r} is no policy, sequence or distribution.")
+        return found
     for room in ("policies", "environments"):
         importlib.import_module(f"brigand.{room}")
     own = _own_types()

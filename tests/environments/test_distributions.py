@@ -86,7 +86,7 @@ REWARDS = (
 )
 
 N = 200_000
-FALSE_ALARM = 1e-3  # that right code fails any statistical test of this file, over all possible seeds
+FALSE_ALARM = 1e-4  # that right code fails any statistical test of this file, over all possible seeds
 # Bonferroni: a clipped Gaussian takes two tests.
 LEVEL = FALSE_ALARM / (len(CONTINUOUS) + len(DISCRETE) + 2 * len(CLIPPED))
 
@@ -212,15 +212,22 @@ def test_the_variance_of_a_clipped_gaussian_far_from_zero_keeps_its_digits(rewar
     assert reward.variance == pytest.approx(reward.sigma**2, rel=1e-9, abs=0)
 
 
+QUANTILES = {name: pair for name, pair in CONTINUOUS.items() if not name.startswith("Gaussian")} | {
+    # Too many of its rewards are exactly 1 in floats for the test of Kolmogorov and Smirnov.
+    "Beta(0.1, 0.1)": (Beta(0.1, 0.1), stats.beta(0.1, 0.1)),
+    "StudentT(1.01)": (StudentT(1.01), stats.t(1.01)),
+}
+
+
 def scipys_quantile(reward, law, uniforms):
     # A spline takes the uniform number as the middle of its 53-bit cell, so that 0 has a finite quantile.
     shift = HALF_ULP if isinstance(reward, (Beta, StudentT)) else 0.0
     return np.where(uniforms < 0.5, law.ppf(uniforms + shift), law.isf((1 - uniforms) - shift))
 
 
-@pytest.mark.parametrize("name", [name for name in CONTINUOUS if not name.startswith("Gaussian")])
+@pytest.mark.parametrize("name", QUANTILES)
 def test_rewards_are_scipys_quantiles_to_the_last_bit_of_the_uniform_number(name):
-    reward, law = CONTINUOUS[name]
+    reward, law = QUANTILES[name]
     uniforms = uniform_grid()
     assert 2.0**-53 in uniforms
     assert 1 - 2.0**-53 in uniforms
@@ -237,8 +244,8 @@ def test_poisson_rewards_are_scipys_quantiles(name):
     np.testing.assert_array_equal(drawn_at(reward, uniforms), law.ppf(uniforms))
     least, greatest = drawn_at(reward, np.array([0.0, 1 - 2.0**-53]))
     assert law.ppf(2.0**-55) <= least <= law.ppf(2.0**-52)
-    assert law.isf(2.0**-52) <= greatest
-    assert 0 < law.sf(greatest - 2)
+    assert greatest >= law.isf(2.0**-52)
+    assert law.sf(greatest - 1) > 2.0**-56
 
 
 @pytest.mark.parametrize(
@@ -280,7 +287,7 @@ def test_no_number_leads_to_a_reward_outside_of_the_support(name):
 
 @pytest.mark.parametrize("probability", [0, 2.0**-53, 0.5, 1])
 def test_a_bernoulli_reward_is_1_for_exactly_its_share_of_the_uniform_numbers(probability):
-    expected = (EDGES < probability).astype(float)
+    expected = np.less(EDGES, probability).astype(float)
     np.testing.assert_array_equal(drawn_at(Bernoulli(probability), EDGES), expected)
 
 
@@ -301,8 +308,15 @@ def test_a_value_without_a_chance_is_neither_drawn_nor_in_the_support():
 
 
 def test_probabilities_that_sum_to_1_only_almost_leave_no_number_without_a_reward():
-    reward = FiniteSupport([1.0, 2.0], [0.5, 0.5 - 9e-10])
+    reward = FiniteSupport([1.0, 2.0, 3.0], [0.5, 0.5 - 9e-10, 0.0])
     np.testing.assert_array_equal(drawn_at(reward, EDGES[-2:]), [2.0, 2.0])
+
+
+def test_the_order_in_which_values_are_given_does_not_matter():
+    # Rewards that rise with the uniform number are what pairs policies.
+    falling, rising = FiniteSupport([3, 2, 1], [0.2, 0.3, 0.5]), FiniteSupport([1, 2, 3], [0.5, 0.3, 0.2])
+    np.testing.assert_array_equal(drawn_at(falling, EDGES), drawn_at(rising, EDGES))
+    np.testing.assert_array_equal(drawn_at(Empirical([2, 1]), EDGES), drawn_at(Empirical([1, 2]), EDGES))
 
 
 @pytest.mark.parametrize(
@@ -375,9 +389,9 @@ BAD = [
     (ExponentialReward, (0,), "> 0, not 0"),
     (ExponentialReward, (-1,), "-1"),
     (ExponentialReward, (True,), "True"),
-    (Poisson, (0,), "> 0, not 0"),
+    (Poisson, (0,), "not 0"),
     (Poisson, (-3,), "-3"),
-    (Poisson, (2e9,), r"2e\+09"),
+    (Poisson, (2e9,), "2000000000.0"),
     (StudentT, (1,), "> 1, not 1"),
     (StudentT, (0.5,), "0.5"),
     (StudentT, (math.inf,), "inf"),

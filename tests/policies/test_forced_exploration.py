@@ -89,7 +89,9 @@ def test_a_sequence_that_becomes_infinite_explores_first_and_is_greedy_then():
     assert set(arms[15:]) == {1}
 
 
-@pytest.mark.parametrize("sequence", [br.Constant(7), br.Linear(), br.Exponential(1.3), br.Power(1.5)], ids=repr)
+@pytest.mark.parametrize(
+    "sequence", [br.Constant(7), br.Linear(), br.Exponential(1.3), br.Power(1.5)], ids=repr
+)
 def test_a_round_lasts_between_k_and_ceil_f_plus_1_steps(sequence):
     rng = np.random.default_rng(1)
     arms = br.trace(br.ForcedExploration(sequence), rng.standard_normal((2000, 4)))
@@ -165,6 +167,54 @@ def test_every_choice_is_one_that_the_definition_allows(
     rules = allowed_arms(f, window, reset_round, offset, rewards, chosen)
     for t, (arm, allowed) in enumerate(zip(chosen, rules, strict=True), start=1):
         assert arm in allowed, f"step {t}"
+
+
+def final_round_trip(r):
+    return 3 if r < 40 else 20
+
+
+def test_a_callable_is_tabulated_as_far_as_a_late_reset_gets():
+    rewards = constant_rewards([1.0, 0.0], 60)
+    settings_ = {"window": 30, "reset_round": 40}
+    long = br.Sequence([final_round_trip(r) for r in range(1, 200)])
+    assert np.array_equal(
+        br.trace(br.ForcedExploration(br.Sequence(final_round_trip), **settings_), rewards),
+        br.trace(br.ForcedExploration(long, **settings_), rewards),
+    )
+
+
+@pytest.mark.parametrize("base", [12 ** (1 / 3), 6**0.25, 3 ** (1 / 3), 2.0])
+def test_powers_round_alike_in_compiled_code_and_plain_python(base):
+    """Where base^r is close to an integer, the last digit decides when an arm is forced."""
+    policy = br.ForcedExploration(br.Exponential(base))
+    rewards = constant_rewards([0.9, 0.5, 0.1], 400)
+    assert np.array_equal(br.trace(policy, rewards), br.trace(policy, rewards, compiled=False))
+
+
+@pytest.mark.parametrize("sequence", [br.Power(400.0), br.Linear(1e308), br.Exponential(1e300)], ids=repr)
+def test_a_sequence_that_overflows_is_infinite_in_plain_python_too(sequence):
+    policy = br.ForcedExploration(sequence, window=50, reset_round=10)
+    rewards = constant_rewards([0.9, 0.5], 200)
+    assert np.array_equal(br.trace(policy, rewards), br.trace(policy, rewards, compiled=False))
+
+
+@pytest.mark.parametrize("reward", [0.1, 0.3, 0.7, 1e-300, -1 / 3])
+@pytest.mark.parametrize(
+    "policy",
+    [br.ForcedExploration(br.Constant(np.inf)), br.ForcedExploration(window=20), br.EpsilonGreedy(60.0)],
+    ids=["FE", "SW-FE", "greedy"],
+)
+def test_equal_means_are_ties_whatever_the_reward(policy, reward):
+    """Rounding breaks no tie: rewards all alike give the arms of rewards all 1, whose sums are exact."""
+    shape = (400, 3)
+    expected = br.trace(policy, np.full(shape, 1.0), seed=4)
+    assert np.array_equal(br.trace(policy, np.full(shape, reward), seed=4), expected)
+
+
+def test_a_never_pulled_arm_is_absent_from_the_window_though_a_reset_ended_round_0():
+    policy = br.ForcedExploration(br.Constant(np.inf), window=20, reset_offset=1)
+    arms = br.trace(policy, constant_rewards([0.1, 0.5, 0.9], 12))
+    assert arms.tolist() == [0, 1, 2] + [2] * 9
 
 
 def test_ties_between_means_are_broken_uniformly():

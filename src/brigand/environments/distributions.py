@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class Law(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Distribution(Spec):
+class Distribution(Spec, ABC):
     """Base of all reward distributions."""
 
     @property
@@ -76,7 +76,7 @@ class Bernoulli(Distribution):
 
     @property
     def variance(self) -> float:
-        return self.p * (1 - self.p)
+        return self.mean * (1 - self.mean)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -103,7 +103,7 @@ class Gaussian(Distribution):
 
     @property
     def variance(self) -> float:
-        return float(self.sigma) ** 2
+        return float(self.sigma) * self.sigma
 
     @property
     def support(self) -> tuple[float, float]:
@@ -135,29 +135,29 @@ class ClippedGaussian(Distribution):
 
     @property
     def mean(self) -> float:
-        return self._moment(1)
+        below, inside, above, slope = self._parts()[:4]
+        return self.low * below + self.mu * inside - self.sigma * slope + self.high * above
 
     @property
     def variance(self) -> float:
-        return max(self._moment(2) - self.mean**2, 0.0)
+        below, inside, above, slope, curve = self._parts()
+        # About the mean, so that nothing large cancels.
+        low, middle, high = self.low - self.mean, self.mu - self.mean, self.high - self.mean
+        body = middle * middle * inside - 2 * middle * self.sigma * slope
+        spread = self.sigma * self.sigma * (inside - curve)
+        return max(low * low * below + body + spread + high * high * above, 0.0)
 
-    def _moment(self, order: int) -> float:
+    def _parts(self) -> tuple[float, float, float, float, float]:
+        """Return P(below), P(inside), P(above), and pdf and x pdf between the standardised ends."""
         if self.sigma == 0:
-            return float(min(max(self.mu, self.low), self.high) ** order)
-        normal = stats.norm(self.mu, self.sigma)
-        a, b = (self.low - self.mu) / self.sigma, (self.high - self.mu) / self.sigma
-        inside = special.ndtr(b) - special.ndtr(a)
-        pdf_a, pdf_b = stats.norm.pdf(a), stats.norm.pdf(b)
-        first = self.mu * inside + self.sigma * (pdf_a - pdf_b)
-        if order == 1:
-            part = first
-        else:
-            part = (
-                (self.mu**2 + self.sigma**2) * inside
-                + 2 * self.mu * self.sigma * (pdf_a - pdf_b)
-                + self.sigma**2 * (a * pdf_a - b * pdf_b)
-            )
-        return float(self.low**order * normal.cdf(self.low) + part + self.high**order * normal.sf(self.high))
+            below, above = float(self.mu < self.low), float(self.mu > self.high)
+            return below, 1 - below - above, above, 0.0, 0.0
+        # Beyond 40 standard deviations there is nothing.
+        a, b = (min(max((end - self.mu) / self.sigma, -40.0), 40.0) for end in (self.low, self.high))
+        pdf_a, pdf_b = (math.exp(-x * x / 2) / math.sqrt(2 * math.pi) for x in (a, b))
+        below, above = float(special.ndtr(a)), float(special.ndtr(-b))
+        inside = float(special.ndtr(b) - special.ndtr(a) if a < 0 else special.ndtr(-a) - special.ndtr(-b))
+        return below, inside, above, pdf_b - pdf_a, b * pdf_b - a * pdf_a
 
     @property
     def support(self) -> tuple[float, float]:
@@ -183,7 +183,7 @@ class Uniform(Distribution):
 
     @property
     def variance(self) -> float:
-        return (self.high - self.low) ** 2 / 12
+        return (self.high - self.low) * (self.high - self.low) / 12
 
     @property
     def support(self) -> tuple[float, float]:
@@ -210,7 +210,8 @@ class Beta(Distribution):
 
     @property
     def variance(self) -> float:
-        return self.mean * (1 - self.mean) / (self.a + self.b + 1)
+        total = self.a + self.b
+        return (self.a / total) * (self.b / total) / (total + 1)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -235,7 +236,7 @@ class ExponentialReward(Distribution):
 
     @property
     def variance(self) -> float:
-        return float(self.scale) ** 2
+        return float(self.scale) * self.scale
 
     @property
     def support(self) -> tuple[float, float]:
@@ -268,7 +269,7 @@ class Poisson(Distribution):
 
     def law(self) -> Law:
         least = int(stats.poisson.ppf(draw.HALF_ULP, self.rate))
-        greatest = int(stats.poisson.isf(draw.HALF_ULP, self.rate))
+        greatest = int(stats.poisson.isf(2 * draw.HALF_ULP, self.rate)) + 1
         values = np.arange(least, greatest + 1)
         return _discrete(stats.poisson.cdf(values, self.rate), values)
 
@@ -292,7 +293,7 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> float:
-        return self.scale**2 * self.df / (self.df - 2) if self.df > 2 else math.inf
+        return self.scale * self.scale * self.df / (self.df - 2) if self.df > 2 else math.inf
 
     @property
     def support(self) -> tuple[float, float]:
@@ -323,7 +324,7 @@ class Pareto(Distribution):
     @property
     def variance(self) -> float:
         a = self.shape
-        return self.scale**2 * a / ((a - 1) ** 2 * (a - 2)) if a > 2 else math.inf
+        return self.scale * self.scale * a / ((a - 1) * (a - 1) * (a - 2)) if a > 2 else math.inf
 
     @property
     def support(self) -> tuple[float, float]:
@@ -345,11 +346,11 @@ class FiniteSupport(Distribution):
     """
 
     values: Sequence[float]
-    probabilities: Sequence[float] = ()
+    probabilities: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         values = checks.numbers_tuple("FiniteSupport's values", self.values)
-        if len(self.probabilities) == 0:
+        if self.probabilities is None:
             chances = (1 / len(values),) * len(values)
         else:
             chances = checks.numbers_tuple("FiniteSupport's probabilities", self.probabilities)
@@ -367,16 +368,16 @@ class FiniteSupport(Distribution):
 
     @property
     def mean(self) -> float:
-        return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
+        return math.fsum(v * p for v, p in zip(self.values, self.probabilities or (), strict=True))
 
     @property
     def variance(self) -> float:
-        mean = self.mean
-        return math.fsum((v - mean) ** 2 * p for v, p in zip(self.values, self.probabilities, strict=True))
+        return _variance(self.values, self.probabilities or ())
 
     @property
     def support(self) -> tuple[float, float]:
-        return (min(self.values), max(self.values))
+        possible = [v for v, p in zip(self.values, self.probabilities or (), strict=True) if p > 0]
+        return (min(possible), max(possible))
 
     def law(self) -> Law:
         order = np.argsort(self.values, kind="stable")
@@ -400,8 +401,7 @@ class Empirical(Distribution):
 
     @property
     def variance(self) -> float:
-        mean = self.mean
-        return math.fsum((x - mean) ** 2 for x in self.data) / len(self.data)
+        return _variance(self.data, (1 / len(self.data),) * len(self.data))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -416,6 +416,11 @@ def _check_range(name: str, low: float, high: float) -> None:
     checks.number(f"{name}'s high", high)
     if not low <= high:
         raise InvalidValueError(f"{name} needs low <= high, not low = {low:g} and high = {high:g}.")
+
+
+def _variance(values: Sequence[float], probabilities: Sequence[float]) -> float:
+    mean = math.fsum(v * p for v, p in zip(values, probabilities, strict=True))
+    return math.fsum((v - mean) * (v - mean) * p for v, p in zip(values, probabilities, strict=True))
 
 
 def _discrete(cumulative: Floats, values: NDArray[np.generic]) -> Law:

@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,10 @@ class Environment(Spec):
     starts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        phases = tuple(_check_arms(i, arms) for i, arms in enumerate(self.phases, start=1))
-        starts = tuple(checks.integer("a phase's start", start, 1) for start in self.starts)
+        phases = tuple(_check_arms(i, arms) for i, arms in enumerate(_listed("phases", self.phases), start=1))
+        starts = tuple(
+            checks.integer("a phase's start", s, 1, checks.MAX_STEPS) for s in _listed("starts", self.starts)
+        )
         if not phases:
             raise InvalidValueError("an environment needs at least one phase.")
         if len(starts) != len(phases):
@@ -80,12 +82,12 @@ class Environment(Spec):
         >>> Environment.stationary([Bernoulli(0.4), Gaussian(0.5, 0.2)]).means
         array([[0.4, 0.5]])
         """
-        return cls((tuple(arms),), (1,))
+        return cls((_listed("arms", arms),), (1,))
 
     @classmethod
     def piecewise(cls, phases: Sequence[Iterable[Distribution]], starts: Sequence[int]) -> Self:
         """Return an environment whose rewards change at the `starts` (see the class)."""
-        return cls(tuple(tuple(arms) for arms in phases), tuple(starts))
+        return cls(tuple(_listed("arms", arms) for arms in _listed("phases", phases)), tuple(starts))
 
     @property
     def n_arms(self) -> int:
@@ -102,6 +104,14 @@ class Environment(Spec):
         """Regret of one pull, shape (phases, K): the phase's largest mean less the arm's mean."""
         best = self.means.max(axis=1, keepdims=True)
         return np.asarray(best - self.means)
+
+    @functools.cached_property
+    def reach(self) -> float:
+        """The largest absolute reward that can be drawn: finite, though not the bound of a heavy tail."""
+        laws, table, *_ = self.compiled
+        ends = ((0.0, -12.0), (1.0 - 2 * draw.HALF_ULP, 12.0))
+        with np.errstate(over="ignore"):  # infinite, then
+            return float(max(abs(draw.draw(law, table, *end)) for law in laws.ravel() for end in ends))
 
     @functools.cached_property
     def compiled(self) -> CompiledEnvironment:
@@ -129,7 +139,7 @@ class Environment(Spec):
 
 
 def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
-    result = tuple(arms)
+    result = _listed("arms", arms)
     if not result:
         raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
     for k, arm in enumerate(result):
@@ -137,4 +147,10 @@ def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
             raise InvalidValueError(
                 f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli(0.5), not {arm!r}."
             )
-    return result  # type: ignore[return-value]
+    return result
+
+
+def _listed(name: str, things: Iterable[Any]) -> tuple[Any, ...]:
+    if not isinstance(things, Iterable):
+        raise InvalidValueError(f"{name} must be a list, not {things!r}.")
+    return tuple(things)

@@ -67,9 +67,9 @@ def random_environment(family: str, n_arms: int, horizon: int, phases: int = 1, 
     """
     if family not in FAMILIES:
         raise UnknownNameError("family of rewards", family, FAMILIES)
-    checks.integer("n_arms", n_arms, 1)
-    checks.integer("horizon", horizon, 1)
-    checks.integer("phases", phases, 1)
+    n_arms = checks.integer("n_arms", n_arms, 1)
+    horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    phases = checks.integer("phases", phases, 1)
     if phases > horizon:
         raise InvalidValueError(f"{phases} phases need at least as many steps, not {horizon}.")
     rng = np.random.RandomState(checks.integer("seed", seed, 0, 2**32 - 1))

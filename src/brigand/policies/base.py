@@ -32,7 +32,7 @@ name is unique among all policies (Numba tells NamedTuple classes apart by name 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -95,7 +95,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Policy(Spec):
+class Policy(Spec, ABC):
     """Base of all policies; a user's own policy has every right that ours have.
 
     A subclass sets the class attributes below and defines `parameters`, and `memory` if it needs one.

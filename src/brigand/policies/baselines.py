@@ -1,7 +1,8 @@
 """The two ends of every comparison: a policy that knows nothing, and one that knows everything.
 
 `UniformRandom` pulls a uniformly random arm at every step: its regret is T times the mean gap. `Oracle`
-always pulls the arm with the largest mean: its regret is 0. Cost: O(1) a step; memory O(K), O(phases).
+always pulls the arm with the largest mean: its regret is 0. Cost: O(1) and O(K) a step; memory O(K) and
+O(K phases).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 RANDOM_HEADER = record(step=0)
 ORACLE_HEADER = record(step=0, phase=0)
 ARM = record(pulls=0)
-PHASE = record(start=0, best=0)  # first step, and the arm with the largest mean from there on
+MEAN = record(start=0, mean=0.0)  # of one arm in one phase, phase by phase; the phase's first step
 
 
 class BaselineParameters(NamedTuple):
@@ -57,18 +58,21 @@ def select_best(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    phase = header["phase"]
-    if phase + 1 < parameters.phases and header["step"] + 1 >= memory[phase + 1]["start"]:
-        phase += 1
-    return memory[phase]["best"]
+    first = header["phase"] * len(arms)
+    best = candidates[0]
+    for i in range(1, len(candidates)):
+        if memory[first + candidates[i]]["mean"] > memory[first + best]["mean"]:
+            best = candidates[i]
+    return best
 
 
 @kernel
 def pull_best(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
     arms[arm]["pulls"] += 1
-    if header["phase"] + 1 < parameters.phases and header["step"] >= memory[header["phase"] + 1]["start"]:
-        header["phase"] += 1
+    following = header["phase"] + 1
+    if following < parameters.phases and header["step"] + 1 >= memory[following * len(arms)]["start"]:
+        header["phase"] = following
 
 
 @kernel
@@ -101,12 +105,14 @@ class Oracle(Policy):
 
     Parameters
     ----------
-    starts, best : tuple of int
-        The first step of each phase, and the best arm in it. Filled in by `simulate`.
+    starts : tuple of int
+        The first step of each phase. Filled in by `simulate`, like the means.
+    means : tuple of tuples of float
+        The arms' means in each phase.
     """
 
     starts: tuple[int, ...] = ()
-    best: tuple[int, ...] = ()
+    means: tuple[tuple[float, ...], ...] = ()
 
     kernels: ClassVar[Kernels] = Kernels(select_best, pull_best, learn_nothing)
     header: ClassVar[Table] = ORACLE_HEADER
@@ -119,24 +125,26 @@ class Oracle(Policy):
 
     @property
     def memory_cost(self) -> str:
-        return "O(K + phases)"
+        return "O(K phases)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> BaselineParameters:
-        if not self.best:
+        if not self.means:
             raise InvalidValueError(
                 "an oracle knows an environment: use it in simulate(), or make it with "
                 "oracle().informed(environment)."
             )
-        return BaselineParameters(len(self.best))
+        if len(self.means[0]) != n_arms:
+            raise InvalidValueError(f"this oracle knows {len(self.means[0])} arms, not {n_arms}.")
+        return BaselineParameters(len(self.means))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        memory = np.repeat(PHASE, len(self.best))
-        memory["start"] = self.starts
-        memory["best"] = self.best
+        memory = np.repeat(MEAN, len(self.means) * n_arms)
+        memory["start"] = np.repeat(self.starts, n_arms)
+        memory["mean"] = np.ravel(self.means)
         return memory
 
     def informed(self, environment: Environment) -> Self:
-        return type(self)(environment.starts, tuple(environment.means.argmax(axis=1).tolist()))
+        return type(self)(environment.starts, tuple(tuple(row) for row in environment.means.tolist()))
 
 
 def oracle() -> Oracle:

@@ -25,7 +25,7 @@ from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled, mean_moved
 
 HEADER = record(step=0, pulled=0, leader=-1, second=0.0)
-ARM = record(last=0, count=0, sum=0.0, mean=float("nan"))
+ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
 
 
 class EpsilonGreedyParameters(NamedTuple):
@@ -109,4 +109,4 @@ class EpsilonGreedy(Policy):
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
         if self.c is None or self.d is None:
             return EpsilonGreedyParameters(1.0, float(self.exponent))
-        return EpsilonGreedyParameters(self.c * n_arms / self.d**2, 1.0)
+        return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0)

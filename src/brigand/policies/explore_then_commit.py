@@ -22,7 +22,7 @@ from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled
 
 HEADER = record(step=0, committed=-1, leader=-1)
-ARM = record(last=0, count=0, sum=0.0, mean=float("nan"))
+ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
 
 
 class ExploreThenCommitParameters(NamedTuple):

@@ -25,15 +25,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies import sequences
+from brigand.policies import sequences, window
 from brigand.policies.base import Header, Kernels, Policy, State, Table, record
 from brigand.policies.kernels import greedy, least_recently_pulled, mean_moved, rank
 from brigand.policies.sequences import ExplorationSequence, Exponential
-from brigand.policies.window import SLOT, advance, learn_in_window, refresh
 
 HEADER = record(
     step=0,
@@ -49,8 +49,8 @@ HEADER = record(
     slot=0,
     block=1,
 )
-ARM = record(last=0, lap=0, pulls=0, forced=0, count=0, recent=0.0, older=0.0, mean=float("nan"))
-MEMORY = record(**SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
+ARM = record(last=0, lap=0, pulls=0, forced=0, **window.ARM)
+MEMORY = record(**window.SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
 
 
 class ForcedExplorationParameters(NamedTuple):
@@ -120,7 +120,7 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
             schedule_changed = True
 
     if parameters.window > 0:
-        gone = advance(header, arms, memory, arm, parameters.window)
+        gone = window.advance(header, arms, memory, arm, parameters.window)
         if gone >= 0:
             mean_moved(header, arms, gone)
         elif gone == -2:
@@ -143,12 +143,11 @@ def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     if parameters.window > 0:
-        if not learn_in_window(header, arms, memory, arm, reward, step, parameters.window):
+        if not window.learn_in_window(header, arms, memory, arm, reward, step, parameters.window):
             return
     else:
-        arms[arm]["count"] += 1
-        arms[arm]["recent"] += reward
-        refresh(arms, arm)
+        window.add_recent(arms, arm, reward)
+        window.refresh(arms, arm)
     mean_moved(header, arms, arm)
 
 
@@ -216,11 +215,11 @@ class ForcedExploration(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
         form = self.sequence.form(horizon if self.window is None else self.window)
-        table = len(self.sequence.table(n_arms, horizon))
+        table = len(self._table(n_arms, horizon))
         return ForcedExplorationParameters(*form, table, self._window(horizon), self.reset_round)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        table = self.sequence.table(n_arms, horizon)
+        table = self._table(n_arms, horizon)
         memory = np.repeat(MEMORY, max(self._window(horizon), len(table)))
         memory["f"][: len(table)] = table
         return memory
@@ -230,6 +229,13 @@ class ForcedExploration(Policy):
         if self.window is not None:
             state.header["next_reset"] = self.reset_offset or self.window
         return state
+
+    def _table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
+        """Return a sequence without a formula as numbers, as far as the rounds can get."""
+        if horizon is None:
+            return self.sequence.table(None, None)
+        # A round takes at least K steps; the first may begin with a reset.
+        return self.sequence.table(horizon, self.reset_round + horizon // n_arms + 1)
 
     def _window(self, horizon: int | None) -> int:
         """Return the ring's length: at most the horizon; 0 without a window."""

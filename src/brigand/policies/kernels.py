@@ -1,8 +1,8 @@
 """Kernels that several policies share: choices with fair ties, running means, the leader, randomness.
 
-They rely on these fields: ``count``, ``sum``, ``mean`` (rewards so far) and ``last`` (step of the last
-pull, 0 if none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over indices: to
-iterate over an array costs a step of FE 15 ns, because Numba counts references to the iterator.
+They rely on these fields: ``count``, ``sum``, ``residue``, ``mean`` (rewards so far) and ``last`` (step of
+the last pull, 0 if none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over
+indices: to iterate over an array costs a step of FE 15 ns, because Numba counts references to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def argmax(
     """Return the candidate with the largest ``index(parameters, header, arms, memory, arm, rng)``.
 
     Ties are broken uniformly, by one uniform number drawn at every call: to draw it only where there is a
-    tie costs more, because Numba counts references to a generator that is used in a branch.
+    tie costs more, because Numba counts references to a generator that is used in a branch. An index of
+    NaN is never the largest; if all are NaN, the choice is uniform.
     """
     uniform = rng.random()
     best = -np.inf
@@ -51,7 +52,7 @@ def argmax(
                 chosen = arm
             else:
                 uniform = (uniform - 1.0) / (ties - 1.0)
-    return chosen
+    return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
 
 
 @kernel
@@ -66,11 +67,41 @@ def least_recently_pulled(arms: Table, candidates: Any) -> int:
 
 
 @kernel
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """Return a + b as a float and what rounding took from it: the two add up to a + b exactly.
+
+    Source: Knuth, "The Art of Computer Programming", volume 2, section 4.2.2.
+    """
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@kernel
+def quotient(total: float, residue: float, count: int) -> float:
+    """Return (total + residue) / count as if computed exactly and rounded once, for count < 2^26.
+
+    So means are equal floats where they are equal numbers: ties are ties, whatever the rewards. (A plain sum
+    of three times 0.1, divided by 3, is not 0.1.)
+    """
+    result = total / count
+    if residue == 0.0:
+        return result
+    # Veltkamp's splitting: with 26 bits each, the products with `count` are exact.
+    scaled = 134217729.0 * result
+    high = scaled - (scaled - result)
+    low = result - high
+    return result + (((total - high * count) - low * count) + residue) / count
+
+
+@kernel
 def learn_mean(arms: Table, arm: int, reward: float) -> None:
-    """Add a reward to the arm's count, sum and mean. Sums, so that equal means are exactly equal."""
+    """Add a reward to the arm's count, sum (with its residue) and mean."""
     arms[arm]["count"] += 1
-    arms[arm]["sum"] += reward
-    arms[arm]["mean"] = arms[arm]["sum"] / arms[arm]["count"]
+    total, lost = two_sum(arms[arm]["sum"], reward)
+    arms[arm]["sum"] = total
+    arms[arm]["residue"] += lost
+    arms[arm]["mean"] = quotient(total, arms[arm]["residue"], arms[arm]["count"])
 
 
 @kernel

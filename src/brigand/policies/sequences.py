@@ -8,8 +8,9 @@ whatever the sequence.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence as AbstractSequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -37,22 +38,30 @@ class Form(NamedTuple):
 
 
 @kernel
+def power(base: float, exponent: float) -> float:
+    """Return base ** exponent, inf where that overflows. An int exponent would be rounded otherwise."""
+    if base > 1.0 and exponent * math.log(base) > 709.0:
+        return math.inf
+    return base**exponent
+
+
+@kernel
 def value(kind: int, number: float, shift: int, memory: Table, length: int, round_: int) -> float:
     """Return f(round_), round_ >= 1; a tabulated f is in the first `length` rows of ``memory["f"]``."""
-    r = round_ + shift
+    r = float(round_ + shift)
     if kind == LINEAR:
         return number * r
     if kind == EXPONENTIAL:
-        return math.inf if r * math.log(number) > 700.0 else number**r
+        return power(number, r)
     if kind == POWER:
-        return float(r) ** number
+        return power(r, number)
     if kind == TABULATED:
         return memory[min(round_, length) - 1]["f"]
     return number
 
 
 @dataclass(frozen=True)
-class ExplorationSequence(Spec):
+class ExplorationSequence(Spec, ABC):
     """Base of all sequences f(r)."""
 
     @property
@@ -75,8 +84,16 @@ class ExplorationSequence(Spec):
             The sequence's default needs the horizon, and it is not known.
         """
 
-    def table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
-        """Return f(1), f(2), ... as numbers if f has no formula, else an empty array."""
+    def table(self, span: int | None, rounds: int | None) -> NDArray[np.float64]:
+        """Return f(1), f(2), ... as numbers if f has no formula, else an empty array.
+
+        Parameters
+        ----------
+        span : int or None
+            The horizon: values above it are all the same to a run.
+        rounds : int or None
+            The most rounds that a run can have.
+        """
         return np.empty(0)
 
 
@@ -204,7 +221,7 @@ class Sequence(ExplorationSequence):
 
     Examples
     --------
-    >>> Sequence(lambda r: r**2).table(n_arms=2, horizon=20)
+    >>> Sequence(lambda r: r**2).table(span=20, rounds=100)
     array([ 1.,  4.,  9., 16., 25.])
     """
 
@@ -221,30 +238,31 @@ class Sequence(ExplorationSequence):
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: the array, or the name of the callable.
 
-        A callable that cannot be imported by name (a lambda, say) is written as its name and first 64
-        values, which tell it apart from others but cannot be read back.
+        A callable that cannot be imported by name (a lambda, say) is written with a hash of its first 64
+        values, which tells it apart from others; it cannot be read back.
         """
         if not callable(self.values):
             return super().to_json()
-        name = f"{self.values.__module__}:{self.values.__qualname__}"
+        f = self.values
+        name = f"{getattr(f, '__module__', '')}:{getattr(f, '__qualname__', type(f).__name__)}"
         try:
-            importable = import_name(name) is self.values
+            importable = import_name(name) is f
         except InvalidValueError:
             importable = False
-        if importable:
-            return {"type": type_name(type(self)), "values": name}
-        first = [str(float(self.values(r))) for r in range(1, 65)]
-        return {"type": type_name(type(self)), "values": name, "first": first}
+        if not importable:
+            first = repr([float(f(r)) for r in range(1, 65)])
+            name += f" (not importable, {hashlib.sha256(first.encode()).hexdigest()[:16]})"
+        return {"type": type_name(type(self)), "values": name}
 
     def form(self, span: int | None) -> Form:
         return Form(TABULATED, 0.0, 0)
 
-    def table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
+    def table(self, span: int | None, rounds: int | None) -> NDArray[np.float64]:
         if not callable(self.values):
             return np.array(self.values)
         values: list[float] = []
-        span = _need_span(self, horizon)
-        while len(values) < span // n_arms + 1 and (not values or values[-1] <= span):
+        span = _need_span(self, span)
+        while (rounds is None or len(values) < rounds) and (not values or values[-1] <= span):
             if len(values) == MAX_ROUNDS:
                 raise InvalidValueError(
                     f"a callable sequence is tabulated for at most {MAX_ROUNDS} rounds, and this run may "

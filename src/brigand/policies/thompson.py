@@ -13,7 +13,8 @@ theta = mean + t sqrt(Q / (N nu)), t Student with nu = N + 2 alpha - 1 = N - 3 d
 Q = sum (x - mean)^2. Source: Honda, Takemura, "Optimality of Thompson sampling for Gaussian bandits
 depends on priors", AISTATS 2014; there alpha < 0 is asymptotically optimal and Jeffreys' alpha = 0 is not.
 The number of initial pulls, max(2, 3 - floor(2 alpha)) = 5, is quoted from memory of that paper, not
-re-read; the posterior is proper from N = 4 on.
+re-read; the posterior is proper from N = 4 on. Initial pulls are counted by pulls; an arm that still waits
+for their rewards is not chosen before others.
 
 Cost: O(K) a step; memory O(K).
 """
@@ -34,7 +35,8 @@ from brigand.policies.kernels import argmax, learn_mean, uniform_at
 BETA_HEADER = record(step=0, key=0)
 BETA_ARM = record(successes=0, failures=0)
 GAUSSIAN_HEADER = record(step=0)
-GAUSSIAN_ARM = record(count=0, sum=0.0, mean=float("nan"), spread=0.0)  # spread: sqrt(sum (x - mean)^2)
+# spread: sqrt(sum (x - mean)^2)
+GAUSSIAN_ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), spread=0.0)
 INITIAL_PULLS = 5
 
 
@@ -62,13 +64,13 @@ def gaussian_index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     count = arms[arm]["count"]
-    if parameters.sigma > 0.0:
-        noise = rng.standard_normal()
-        if count == 0:
-            return math.inf
-        return arms[arm]["mean"] + parameters.sigma * noise / math.sqrt(count)
-    if count < INITIAL_PULLS:
+    initial = INITIAL_PULLS if parameters.sigma == 0.0 else 1
+    if arms[arm]["pulls"] < initial:
         return math.inf
+    if count < initial:
+        return math.nan
+    if parameters.sigma > 0.0:
+        return arms[arm]["mean"] + parameters.sigma * rng.standard_normal() / math.sqrt(count)
     noise = rng.standard_t(count - 3.0)
     return arms[arm]["mean"] + noise * arms[arm]["spread"] / math.sqrt(count * (count - 3.0))
 
@@ -98,8 +100,14 @@ def select_gaussian(
 
 
 @kernel
-def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+def pull_beta(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
+
+
+@kernel
+def pull_gaussian(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    arms[arm]["pulls"] += 1
 
 
 @kernel
@@ -128,7 +136,7 @@ def learn_gaussian(
 class ThompsonBeta(Policy):
     """Thompson sampling with a Beta(1, 1) prior for rewards in [0, 1]; others than 0 and 1 are binarised."""
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull, learn_beta)
+    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta)
     header: ClassVar[Table] = BETA_HEADER
     arm: ClassVar[Table] = BETA_ARM
     assumption: ClassVar[str] = "bounded in [0, 1]"
@@ -159,7 +167,7 @@ class ThompsonGaussian(Policy):
 
     sigma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull, learn_gaussian)
+    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian)
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian"

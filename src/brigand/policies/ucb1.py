@@ -5,9 +5,10 @@ Rule, after n pulls, N of them of the arm: pull the arm with the largest
     mean + (high - low) sqrt(2 log n / N)      rewards in [low, high]
     mean + sigma sqrt(2 log n / N)             rewards sigma-sub-Gaussian
 
-An arm without a reward has the index +inf, so every arm is pulled once first, in random order. Rewards in
-[0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is the bound that Hoeffding's inequality gives with
-n^-1 as the error probability, and half as wide as the published one (n^-4).
+Every arm is pulled once first, in random order. An arm whose rewards are all still to come has no index:
+it is not chosen before others, so that a reward that never comes cannot catch the policy. Rewards in
+[0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is the bound that Hoeffding's inequality gives with n^-1 as the
+error probability, and half as wide as the published one (n^-4).
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
 Learning 47, 2002, Figure 1. Cost: O(K) a step; memory O(K).
@@ -28,7 +29,7 @@ from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels import argmax, learn_mean
 
 HEADER = record(step=0)
-ARM = record(count=0, sum=0.0, mean=float("nan"))
+ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
 
 
 class UCB1Parameters(NamedTuple):
@@ -41,11 +42,12 @@ class UCB1Parameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
+    if arms[arm]["pulls"] == 0:
+        return math.inf
     count = arms[arm]["count"]
     if count == 0:
-        return math.inf
-    # max: with delayed rewards or a single pull, log n can be 0; it is never negative.
-    return arms[arm]["mean"] + parameters.width * math.sqrt(math.log(max(header["step"], 1)) / count)
+        return math.nan
+    return arms[arm]["mean"] + parameters.width * math.sqrt(math.log(header["step"]) / count)
 
 
 @kernel
@@ -63,6 +65,7 @@ def select(
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
+    arms[arm]["pulls"] += 1
 
 
 @kernel

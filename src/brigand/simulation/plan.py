@@ -16,7 +16,7 @@ from brigand.policies.base import Policy
 from brigand.rng import check_seed
 
 CHECKPOINTS_PER_DECADE = 24
-LARGEST_SUM = 1e306
+LARGEST_SUM = 4e307
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def make_plan(
     """
     if not isinstance(environment, Environment):
         raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
-    horizon = checks.integer("horizon", horizon, 1)
-    _check_sums(environment, horizon)
+    horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    check_sum("the environment", environment.reach, horizon)
     return Plan(
         environment,
         _check_policies(policies, environment),
@@ -89,6 +89,15 @@ def check_workers(workers: int | None) -> int:
     if workers is not None:
         return checks.integer("workers", workers, 1)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_sum(source: str, reward: float, horizon: int) -> None:
+    """Refuse rewards of up to `reward` whose sum over the horizon a float cannot hold."""
+    if not reward * horizon < LARGEST_SUM:
+        raise InvalidValueError(
+            f"{source} may pay rewards of {reward:g}; over {horizon} steps their sum may exceed "
+            f"{LARGEST_SUM:g}, more than a float can hold. Divide the rewards by a constant."
+        )
 
 
 def _check_policies(policies: Mapping[str, Policy], environment: Environment) -> dict[str, Policy]:
@@ -120,13 +129,3 @@ def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
 def _check_checkpoints(checkpoints: Sequence[int], horizon: int) -> NDArray[np.int64]:
     steps = {checks.integer("a checkpoint", step, 1, horizon) for step in checkpoints}
     return np.array(sorted(steps | {horizon}), np.int64)
-
-
-def _check_sums(environment: Environment, horizon: int) -> None:
-    """Refuse rewards whose sums would overflow."""
-    scale = np.abs(environment.means).max()
-    if not scale * horizon < LARGEST_SUM:
-        raise InvalidValueError(
-            f"rewards of about {scale:g} over {horizon} steps have sums above {LARGEST_SUM:g}, "
-            "more than a float can hold; divide the rewards by a constant."
-        )

@@ -143,8 +143,11 @@ class Results:
             The file cannot be written.
         """
         target = Path(path)
+        # Made in memory: an HDF5 file whose write failed half-way crashes the process when it is closed.
+        compressed = {name: {"zlib": True, "complevel": 1} for name in self.dataset.data_vars}
+        content = self.dataset.to_netcdf(engine="h5netcdf", encoding=compressed)
         with atomic(target) as temporary:
-            self.dataset.to_netcdf(temporary, engine="h5netcdf")
+            temporary.write_bytes(content)
         return target
 
     def __repr__(self) -> str:

@@ -154,8 +154,8 @@ def _run_all(
     stop = threading.Event()
     done = 0
     with ThreadPoolExecutor(threads) as pool:
-        waiting: set[Future[int]] = {pool.submit(job, stop) for job in jobs}
         try:
+            waiting: set[Future[int]] = {pool.submit(job, stop) for job in jobs}
             while waiting:
                 finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 done += sum(future.result() for future in finished)
@@ -163,6 +163,5 @@ def _run_all(
                     progress(done, total)
         except BaseException:
             stop.set()
-            for future in waiting:
-                future.cancel()
+            pool.shutdown(cancel_futures=True)
             raise

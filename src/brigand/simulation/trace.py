@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 from brigand.rng import Stream, check_seed
+from brigand.simulation.plan import check_sum
 from brigand.simulation.step import trace_loop
 
 
@@ -41,6 +42,7 @@ def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool 
     table = _check_rewards(rewards)
     horizon, n_arms = table.shape
     policy.check_rewards(float(table.min()), float(table.max()), "the table")
+    check_sum("the table", float(np.abs(table).max()), horizon)
     rng = Stream(check_seed(seed), policy).generator(0)
     parameters = policy.parameters(n_arms, horizon)
     state = policy.start(n_arms, horizon, int(rng.integers(2**63)))

@@ -1,0 +1,110 @@
+"""The command, as a user meets it: in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import brigand as br
+
+QUICK = ("--horizon", "300", "--runs", "3")
+
+
+def brigand(*arguments, cwd=None):
+    return subprocess.run(
+        [Path(sys.executable).with_name("brigand"), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"},
+    )
+
+
+def test_help_reads_well():
+    for arguments in (("--help",), ("paper", "--help"), ("policies", "--help"), ("cite", "--help")):
+        done = brigand(*arguments)
+        assert done.returncode == 0
+        assert "Usage" in done.stdout
+    assert brigand().stdout.count("Usage") == 1
+
+
+def test_the_version_is_printed():
+    assert brigand("--version").stdout.strip() == br.__version__
+
+
+def test_policies_prints_every_policy_and_json_too():
+    done = brigand("policies")
+    assert all(name in done.stdout for name in br.CATALOGUE)
+    rows = json.loads(brigand("policies", "--json").stdout)
+    assert rows.keys() == br.CATALOGUE.keys()
+    assert rows["FE-Linear"]["must_know"] == "nothing"
+    assert rows["TS-Beta"]["reward_support"] == [0, 1]
+    assert br.Policy.from_json(rows["SW-FE-Exp"]["policy"]) == br.CATALOGUE["SW-FE-Exp"]
+
+
+def test_cite_prints_the_papers_of_the_policies_named():
+    done = brigand("cite", "UCB1")
+    assert "qi2024forced" in done.stdout
+    assert "auer2002finite" in done.stdout
+    assert "honda" not in done.stdout
+
+
+def test_paper_writes_every_figure_with_its_data(tmp_path):
+    done = brigand("paper", *QUICK, "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = ["stationary-bernoulli", "stationary-gaussian", "piecewise-bernoulli", "piecewise-gaussian"]
+    expected = {f"{n}.{s}" for n in names for s in ("png", "svg", "pdf", "nc", "csv")}
+    expected |= {f"instance.{s}" for s in ("png", "svg", "pdf")}
+    assert set(os.listdir(tmp_path / "here")) == expected
+    assert str(tmp_path / "here") in done.stdout
+    assert done.stdout.count("FE-Exp") == 6
+    table = pd.read_csv(tmp_path / "here" / "stationary-bernoulli.csv")
+    summary = br.load(tmp_path / "here" / "stationary-bernoulli.nc").summary()
+    last = table[table["step"] == 300].set_index("policy")
+    assert last["mean"].to_dict() == pytest.approx(summary["mean"].to_dict())
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [("--protocol", "authors"), ("--instances", "2"), ("--horizon", "1"), ("--horizon", "4")],
+    ids=str,
+)
+def test_paper_takes_its_options(tmp_path, extra):
+    done = brigand("paper", *QUICK, *extra, "--figure", "piecewise-gaussian", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "piecewise-gaussian.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("paper", "--figure", "stationary-bernouli"), "Did you mean 'stationary-bernoulli'?"),
+        (("paper", "--protocol", "text"), "unknown protocol 'text'. Known: authors, paper."),
+        (("paper", "--runs", "0"), "runs must be >= 1, not 0."),
+        (("paper", "--horizon", "-5"), "horizon must be >= 1, not -5."),
+        (("paper", "--seed", "-1"), "seed must be >= 0, not -1."),
+        (("paper", "--workers", "0"), "workers must be >= 1, not 0."),
+        (("paper", "--out", "/dev/null/x"), "cannot be written"),
+        (("cite", "UCB"), "unknown policy 'UCB'. Did you mean 'UCB1'?"),
+        (("paper", "--seed", "x"), "Invalid value for '--seed'"),
+        (("papers",), "No such command 'papers'"),
+    ],
+)
+def test_a_mistake_ends_in_one_clear_error(arguments, message, tmp_path):
+    done = brigand(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_same_command_writes_the_same_data_and_figures(tmp_path):
+    for folder in ("a", "b"):
+        brigand("paper", *QUICK, "--figure", "stationary-gaussian", "--out", folder, cwd=tmp_path)
+    for suffix in ("csv", "svg", "pdf", "png"):
+        name = f"stationary-gaussian.{suffix}"
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

@@ -1,0 +1,269 @@
+"""UCB1, Thompson sampling, epsilon-greedy, explore-then-commit, the baselines: exact small cases."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import brigand as br
+import own_policy
+from brigand.policies import kernels, thompson, ucb1
+from brigand.policies.base import NO_MEMORY
+
+
+def test_the_authors_ucb1_as_a_users_own_policy_gives_their_sequence(traces):
+    assert np.array_equal(br.trace(own_policy.AuthorsUCB1(), traces["rewards"]), traces["UCB1"])
+
+
+def test_a_users_own_policy_simulates_saves_and_loads(tmp_path):
+    environment = br.random_environment("bernoulli", 3, 100, seed=1)
+    results = br.simulate(environment, {"mine": own_policy.AuthorsUCB1(0.7)}, 100, 3)
+    loaded = br.load(results.save(tmp_path / "x.nc"))
+    assert loaded.policies == {"mine": own_policy.AuthorsUCB1(0.7)}
+
+
+@pytest.mark.parametrize(
+    ("policy", "width"), [(br.UCB1(0, 1), 1.0), (br.UCB1(-1, 3), 4.0), (br.UCB1(sigma=0.5), 0.5)]
+)
+def test_the_ucb1_index_by_hand(policy, width):
+    parameters, state = policy.parameters(2, None), policy.start(2, None)
+    for step, reward in enumerate([0.5, 0.25, 1.0], start=1):
+        policy.kernels.pull(parameters, *state, 0)
+        policy.kernels.learn(parameters, *state, 0, reward, step)
+    expected = 1.75 / 3 + width * math.sqrt(2 * math.log(3) / 3)
+    assert ucb1.index(parameters, *state, 0, None) == pytest.approx(expected, rel=1e-15)
+    assert ucb1.index(parameters, *state, 1, None) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"low": 1, "high": 1}, "low < high, not low = 1 and high = 1"),
+        ({"low": 0, "high": math.inf}, "high must be finite"),
+        ({"sigma": 0}, "sigma must be > 0, not 0"),
+        ({"low": 0, "high": 1, "sigma": 1}, "not both"),
+    ],
+)
+def test_bad_ucb1_settings(arguments, message):
+    with pytest.raises(br.InvalidValueError, match=message):
+        br.UCB1(**arguments)
+
+
+def test_the_beta_posterior_counts_ones_and_zeros():
+    policy = br.ThompsonBeta()
+    parameters, state = policy.parameters(2, None), policy.start(2, None, key=5)
+    for step, reward in enumerate([1.0, 0.0, 1.0, 1.0], start=1):
+        policy.kernels.learn(parameters, *state, 1, reward, step)
+    assert state.arms["successes"].tolist() == [0, 3]
+    assert state.arms["failures"].tolist() == [0, 1]
+
+
+def test_fractional_rewards_are_binarised_with_their_mean_and_whatever_the_order():
+    """20,000 rewards of 0.3: binomial test at level 1e-5."""
+    policy = br.ThompsonBeta()
+    parameters = policy.parameters(1, None)
+    forward, backward = policy.start(1, None, key=9), policy.start(1, None, key=9)
+    steps = list(range(1, 20_001))
+    for state, order in ((forward, steps), (backward, steps[::-1])):
+        for step in order:
+            policy.kernels.learn(parameters, *state, 0, 0.3, step)
+    assert forward.arms.tolist() == backward.arms.tolist()
+    ones = int(forward.arms["successes"][0])
+    assert stats.binomtest(ones, 20_000, 0.3).pvalue > 1e-5
+
+
+def test_uniform_at_is_philox_and_uniform():
+    """The published test vector of Philox 4x32-10 at zero; Kolmogorov-Smirnov at level 1e-5."""
+    assert kernels.uniform_at(0, 0) == ((0x6627E8D5 << 21) | (0xE169C58D >> 11)) * 2.0**-53
+    for key in (0, 1, 2**63 - 1):
+        draws = [kernels.uniform_at(key, step) for step in range(20_000)]
+        assert stats.kstest(draws, "uniform").pvalue > 1e-5
+        assert stats.pearsonr(draws[1:], draws[:-1]).pvalue > 1e-5
+
+
+def gaussian_state(policy, rewards):
+    parameters, state = policy.parameters(1, None), policy.start(1, None)
+    for step, reward in enumerate(rewards, start=1):
+        policy.kernels.pull(parameters, *state, 0)
+        policy.kernels.learn(parameters, *state, 0, reward, step)
+    return parameters, state
+
+
+@pytest.mark.parametrize(
+    ("policy", "law"),
+    [
+        (br.ThompsonGaussian(2.0), lambda x: stats.norm(x.mean(), 2 / math.sqrt(len(x)))),
+        (
+            br.ThompsonGaussian(),
+            lambda x: stats.t(len(x) - 3, x.mean(), math.sqrt(x.var() / (len(x) - 3))),
+        ),
+    ],
+    ids=["known", "unknown"],
+)
+def test_gaussian_posteriors_have_their_law(policy, law):
+    """Kolmogorov-Smirnov on 20,000 draws at level 1e-5."""
+    rewards = np.random.default_rng(2).normal(3, 1.5, 7)
+    parameters, state = gaussian_state(policy, rewards)
+    rng = np.random.default_rng(8)
+    draws = [thompson.gaussian_index(parameters, *state, 0, rng) for _ in range(20_000)]
+    assert stats.kstest(draws, law(rewards).cdf).pvalue > 1e-5
+
+
+def test_unknown_variance_pulls_every_arm_five_times_first():
+    arms = br.trace(br.ThompsonGaussian(), np.random.default_rng(0).standard_normal((20, 4)))
+    assert np.bincount(arms).tolist() == [5] * 4
+
+
+def test_the_spread_does_not_overflow():
+    _, state = gaussian_state(br.ThompsonGaussian(), [1e300, -1e300, 1e300, 0.0])
+    rewards = np.array([1.0, -1.0, 1.0, 0.0])
+    expected = 1e300 * math.sqrt(((rewards - rewards.mean()) ** 2).sum())
+    assert state.arms["spread"][0] == pytest.approx(expected, rel=1e-12)
+
+
+def explored(policy, horizon=2000, n_arms=5, seeds=20):
+    """Return how often the greedy choice, arm 0, was not taken at each step, averaged over seeds."""
+    rewards = np.tile([1.0] + [0.0] * (n_arms - 1), (horizon, 1))
+    return np.mean([br.trace(policy, rewards, seed=s) != 0 for s in range(seeds)], axis=0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "epsilon"),
+    [
+        (br.EpsilonGreedy(), lambda t: t ** (-1 / 3)),
+        (br.EpsilonGreedy(0.5), lambda t: t**-0.5),
+        (br.EpsilonGreedy(c=2, d=0.5), lambda t: np.minimum(1, 2 * 5 / (0.25 * t))),
+    ],
+    ids=["cube root", "root", "gap"],
+)
+def test_epsilon_greedy_explores_at_its_rate(policy, epsilon):
+    """The number of pulls of other arms is a sum of independent Bernoulli numbers: 4.5 sigma, level 7e-6."""
+    seeds, steps = 20, np.arange(6, 2001)
+    chance = 0.8 * epsilon(steps)  # the random arm is the greedy one in one case of five
+    count = explored(policy, seeds=seeds)[5:].sum() * seeds
+    sigma = math.sqrt(seeds * (chance * (1 - chance)).sum())
+    assert abs(count - seeds * chance.sum()) < 4.5 * sigma
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"exponent": -1}, "exponent must be >= 0"),
+        ({"c": 1}, "c and d together"),
+        ({"c": 0, "d": 0.1}, "c must be > 0"),
+        ({"c": 1, "d": 0}, r"d must be in \(0, 1\], not 0"),
+        ({"c": 1, "d": 2}, "d must be in"),
+    ],
+)
+def test_bad_epsilon_greedy_settings(arguments, message):
+    with pytest.raises(br.InvalidValueError, match=message):
+        br.EpsilonGreedy(**arguments)
+
+
+def test_etc_explores_in_turn_commits_once_and_freezes():
+    """Arm 1 is best while exploring, and worst ever after."""
+    rewards = np.tile([0.5, 0.9, 0.1], (100, 1))
+    rewards[12:] = [0.5, -9.0, 5.0]
+    arms = br.trace(br.ExploreThenCommit(4), rewards)
+    assert arms[:12].tolist() == [0, 1, 2] * 4
+    assert set(arms[12:]) == {1}
+
+
+def test_etc_breaks_ties_uniformly():
+    """Chi-square over 4000 seeds, level 1e-5."""
+    rewards = np.full((6, 4), 0.5)
+    committed = [br.trace(br.ExploreThenCommit(1), rewards, seed=seed)[-1] for seed in range(4000)]
+    assert stats.chisquare(np.bincount(committed, minlength=4)).pvalue > 1e-5
+
+
+def test_etc_with_m_zero_is_refused():
+    with pytest.raises(br.InvalidValueError, match="m must be >= 1, not 0"):
+        br.ExploreThenCommit(0)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian(), br.ForcedExploration(br.Linear())],
+    ids=repr,
+)
+def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
+    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
+    rng = np.random.default_rng(0)
+    pulls = np.zeros(3, int)
+    for step in range(1, 2001):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        if arm != 2:
+            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.standard_normal(), step)
+    assert pulls[2] < 100
+    assert pulls[1] > 1000
+
+
+@pytest.mark.parametrize("policy", [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian()], ids=repr)
+def test_without_any_reward_pulls_are_uniform(policy):
+    """Chi-square at level 1e-5."""
+    parameters, state = policy.parameters(5, None), policy.start(5, None)
+    rng = np.random.default_rng(0)
+    for _ in range(4000):
+        policy.kernels.pull(parameters, *state, policy.kernels.select(parameters, *state, np.arange(5), rng))
+    assert stats.chisquare(state.arms["pulls"]).pvalue > 1e-5
+
+
+def test_the_quotient_is_rounded_once():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        x, m = rng.standard_normal() * 10.0 ** rng.integers(-300, 300), int(rng.integers(1, 1000))
+        total = residue = 0.0
+        for _ in range(m):
+            total, lost = kernels.two_sum(total, x)
+            residue += lost
+        assert kernels.quotient(total, residue, m) == x
+        exact = Fraction(total) + Fraction(residue)
+        assert kernels.quotient(total, residue, 7 * m) == float(exact / (7 * m))
+
+
+def test_the_oracle_follows_the_breakpoints():
+    environment = br.Environment.piecewise(
+        [[br.Bernoulli(0.1), br.Bernoulli(0.9)], [br.Bernoulli(0.8), br.Bernoulli(0.2)]], starts=[1, 5]
+    )
+    arms = br.trace(br.oracle().informed(environment), np.zeros((8, 2)))
+    assert arms.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_the_oracle_keeps_to_the_candidates_and_to_its_number_of_arms():
+    oracle = br.oracle().informed(br.Environment.stationary([br.Bernoulli(p) for p in (0.1, 0.5, 0.9)]))
+    parameters, state = oracle.parameters(3, None), oracle.start(3, None)
+    assert oracle.kernels.select(parameters, *state, np.array([0, 1]), None) == 1
+    with pytest.raises(br.InvalidValueError, match="this oracle knows 3 arms, not 2"):
+        br.trace(oracle, np.zeros((8, 2)))
+
+
+def test_an_oracle_without_an_environment_is_refused():
+    with pytest.raises(br.InvalidValueError, match="an oracle knows an environment"):
+        br.trace(br.oracle(), np.zeros((8, 2)))
+
+
+def test_the_least_recently_pulled_of_untouched_arms_is_the_first():
+    arms = np.zeros(3, [("last", int)])
+    assert kernels.least_recently_pulled(arms, np.arange(3)) == 0
+    arms["last"] = [5, 2, 9]
+    assert kernels.least_recently_pulled(arms, np.arange(3)) == 1
+    assert kernels.least_recently_pulled(arms, np.array([0, 2])) == 0
+
+
+def test_argmax_takes_each_of_equals_equally_often():
+    """Chi-square at level 1e-5; the index of arm 1 is lower."""
+    arms = np.zeros(4, [("mean", float)])
+    arms["mean"] = [2, 1, 2, 2]
+
+    def index(parameters, header, arms, memory, arm, rng):
+        return arms[arm]["mean"]
+
+    rng = np.random.default_rng(0)
+    chosen = [kernels.argmax(index, None, None, arms, NO_MEMORY, np.arange(4), rng) for _ in range(9000)]
+    counts = np.bincount(chosen, minlength=4)
+    assert counts[1] == 0
+    assert stats.chisquare(counts[[0, 2, 3]]).pvalue > 1e-5

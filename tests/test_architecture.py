@@ -1,0 +1,125 @@
+"""The shape of the package: imports run downwards and are quick, public names are listed and documented."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brigand as br
+
+PACKAGE = Path(br.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+# A room may import itself and the rooms of all lower floors.
+FLOORS = [
+    {"errors", "checks", "files", "spec", "jit", "citations"},
+    {"rng"},
+    {"policies", "environments"},
+    {"simulation"},
+    {"figures"},
+    {"papers"},
+    {"cli"},
+]
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Return the rooms that a file imports, in code that runs (not what is only there for type checkers)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("brigand"):
+            parts = (node.module or "").split(".")
+            names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {n.name.split(".")[1] for n in node.names if n.name.startswith("brigand.")}
+    return names - {"__version__"}
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if room(p) != "__init__"], ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_imports_run_downwards(path):
+    own = room(path)
+    floor = next(i for i, rooms in enumerate(FLOORS) if own in rooms)
+    allowed = {own}.union(*FLOORS[:floor])
+    if own in FLOORS[0]:
+        allowed = {"errors", "checks"} | {own}
+    assert imported_rooms(path) <= allowed
+
+
+def test_policies_do_not_know_environments_nor_the_other_way_round():
+    for own, other in (("policies", "environments"), ("environments", "policies")):
+        for path in (PACKAGE / own).rglob("*.py"):
+            assert other not in imported_rooms(path), path
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_only_the_cli_prints_and_nothing_uses_a_global_generator(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    if room(path) != "cli":
+        assert "print" not in called
+    assert not any(name.startswith("np.random.") and name.split(".")[2].islower() for name in called)
+
+
+def test_all_lists_the_public_names_and_each_exists():
+    assert br.__all__ == sorted(set(br.__all__))
+    for name in br.__all__:
+        assert getattr(br, name) is not None
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("brigand.")
+        for alias in node.names
+    }
+    assert typed == set(br.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = br.nonsense
+
+
+@pytest.mark.parametrize("name", [n for n in br.__all__ if n != "CATALOGUE"])
+def test_public_names_are_documented(name):
+    thing = getattr(br, name)
+    assert inspect.getdoc(thing)
+    assert (
+        "Parameters" in inspect.getdoc(thing) or not inspect.isfunction(thing) or name in {"oracle", "load"}
+    )
+
+
+def test_importing_brigand_loads_nothing_heavy():
+    heavy = ("numpy", "numba", "scipy", "xarray", "matplotlib")
+    code = f"import sys, brigand; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_simulating_loads_no_plots_and_the_cli_help_loads_no_compiler():
+    code = (
+        "import sys, brigand as br\n"
+        "br.simulate(br.random_environment('bernoulli', 2, 10), {'x': br.UCB1()}, 10, 1)\n"
+        "print([m for m in ('matplotlib', 'typer', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    code = (
+        "import sys, brigand.cli.paper, brigand.cli.catalogue\n"
+        "print('numba' in sys.modules, 'matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_files_are_short_enough_to_read():
+    long = {str(p): n for p in MODULES if (n := len(p.read_text().splitlines())) > 300}
+    assert long.keys() <= {str(PACKAGE / "environments" / "distributions.py")}  # eleven small classes
