@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import interpolate, special, stats
 
 from brigand import checks
 from brigand.environments import draw
@@ -155,8 +154,8 @@ class ClippedGaussian(Distribution):
         # Beyond 40 standard deviations there is nothing.
         a, b = (min(max((end - self.mu) / self.sigma, -40.0), 40.0) for end in (self.low, self.high))
         pdf_a, pdf_b = (math.exp(-x * x / 2) / math.sqrt(2 * math.pi) for x in (a, b))
-        below, above = float(special.ndtr(a)), float(special.ndtr(-b))
-        inside = float(special.ndtr(b) - special.ndtr(a) if a < 0 else special.ndtr(-a) - special.ndtr(-b))
+        below, above = _normal_cdf(a), _normal_cdf(-b)
+        inside = _normal_cdf(b) - below if a < 0 else _normal_cdf(-a) - above
         return below, inside, above, pdf_b - pdf_a, b * pdf_b - a * pdf_a
 
     @property
@@ -268,6 +267,8 @@ class Poisson(Distribution):
         return (0.0, math.inf)
 
     def law(self) -> Law:
+        from scipy import stats  # 0.5 s and 60 MB, which most runs need not pay
+
         least = int(stats.poisson.ppf(draw.HALF_ULP, self.rate))
         greatest = int(stats.poisson.isf(2 * draw.HALF_ULP, self.rate)) + 1
         values = np.arange(least, greatest + 1)
@@ -423,6 +424,10 @@ def _variance(values: Sequence[float], probabilities: Sequence[float]) -> float:
     return math.fsum((v - mean) * (v - mean) * p for v, p in zip(values, probabilities, strict=True))
 
 
+def _normal_cdf(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
 def _discrete(cumulative: Floats, values: NDArray[np.generic]) -> Law:
     table = np.concatenate([cumulative, values.astype(float)])
     return Law(draw.DISCRETE, table=table, size=len(values))
@@ -440,6 +445,8 @@ def quantile_spline(name: str, shapes: tuple[float, ...], support: tuple[float, 
     InvalidValueError
         The shape is too extreme for 2^16 cells.
     """
+    from scipy import interpolate, special, stats
+
     distribution = getattr(stats, name)(*shapes)
 
     def quantile(logit: Floats) -> Floats:

@@ -1,0 +1,40 @@
+# The two commands that a new clone needs: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench lock clean
+
+demo: .venv/installed  ## Reproduce the paper's figures into figures/
+	$(BIN)/brigand paper --out figures
+
+test: .venv/installed-dev  ## Run the tests
+	$(BIN)/python -m pytest -n auto -q
+
+lint: .venv/installed-dev  ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-dev  ## Measure speed and memory, as ratios
+	$(BIN)/python benchmarks/bench.py
+
+lock: .venv/installed-dev  ## Pin what CI installs
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
+		--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=...")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml requirements.lock
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable .
+	touch $@
+
+.venv/installed-dev: .venv/bin/python pyproject.toml requirements.lock
+	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev]'
+	touch $@
