@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,17 +152,33 @@ def _run_all(
     progress: Callable[[int, int], None] | None,
 ) -> None:
     """Run all jobs on threads; an error or Ctrl-C ends the others after their current run."""
+    # Queues, because waiting for futures locks all of them, and Ctrl-C in there leaves them locked.
+    todo: SimpleQueue[Callable[[threading.Event], int]] = SimpleQueue()
+    finished: SimpleQueue[int | BaseException] = SimpleQueue()
     stop = threading.Event()
-    done = 0
+    for job in jobs:
+        todo.put(job)
+
+    def work() -> None:
+        while not (stop.is_set() or todo.empty()):
+            try:
+                finished.put(todo.get_nowait()(stop))
+            except Empty:  # another thread was faster
+                return
+            except BaseException as error:
+                finished.put(error)
+
     with ThreadPoolExecutor(threads) as pool:
         try:
-            waiting: set[Future[int]] = {pool.submit(job, stop) for job in jobs}
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                done += sum(future.result() for future in finished)
+            for _ in range(threads):
+                pool.submit(work)
+            done = 0
+            for _ in jobs:
+                outcome = finished.get()
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                done += outcome
                 if progress is not None:
                     progress(done, total)
-        except BaseException:
+        finally:
             stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
