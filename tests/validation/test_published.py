@@ -123,7 +123,8 @@ def authors_policies(label):
     policies = EXPERIMENTS[name].policies(PROTOCOLS["authors"], 100_000)
     names = {"FE-Exp": "FE_exp", "FE-Linear": "FE_lin", "FE-Constant": "FE_con"}
     names |= {"SW-FE-Exp": "FE_EXP_SW", "SW-FE-Linear": "FE_LIN_SW", "SW-FE-Constant": "FE_CON_SW"}
-    return {names[key]: policy for key, policy in policies.items() if key in names}
+    authors = {names[key]: policy for key, policy in policies.items() if key in names}
+    return authors | {"UCB1": br.UCB1(sigma=math.sqrt(0.5))}  # mean + sqrt(log n / N)
 
 
 REFERENCE = json.loads((DATA / "regret.json").read_text())
