@@ -9,20 +9,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brigand.environments.distributions import (
-        Bernoulli as Bernoulli,
+    from brigand.environments.continuous import (
         Beta as Beta,
         ClippedGaussian as ClippedGaussian,
-        Distribution as Distribution,
-        Empirical as Empirical,
         ExponentialReward as ExponentialReward,
-        FiniteSupport as FiniteSupport,
         Gaussian as Gaussian,
         Pareto as Pareto,
-        Poisson as Poisson,
         StudentT as StudentT,
         Uniform as Uniform,
     )
+    from brigand.environments.discrete import (
+        Bernoulli as Bernoulli,
+        Empirical as Empirical,
+        FiniteSupport as FiniteSupport,
+        Poisson as Poisson,
+    )
+    from brigand.environments.distribution import Distribution as Distribution
     from brigand.environments.environment import Environment as Environment
     from brigand.environments.instances import random_environment as random_environment
     from brigand.errors import (
@@ -54,10 +56,9 @@ if TYPE_CHECKING:
     from brigand.simulation.trace import trace as trace
 
 _HOME = {
-    "environments.distributions": (
-        "Bernoulli Beta ClippedGaussian Distribution Empirical ExponentialReward FiniteSupport Gaussian "
-        "Pareto Poisson StudentT Uniform"
-    ),
+    "environments.continuous": "Beta ClippedGaussian ExponentialReward Gaussian Pareto StudentT Uniform",
+    "environments.discrete": "Bernoulli Empirical FiniteSupport Poisson",
+    "environments.distribution": "Distribution",
     "environments.environment": "Environment",
     "environments.instances": "random_environment",
     "errors": "BrigandError InvalidValueError ResultFileError UnknownNameError UnsupportedRewardError",

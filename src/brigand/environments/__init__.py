@@ -1,3 +1,3 @@
 """What the arms pay: reward distributions, stationary and piecewise stationary environments."""
 
-from brigand.environments import distributions as distributions, environment as environment
+from brigand.environments import continuous as continuous, discrete as discrete, environment as environment

@@ -3,7 +3,7 @@
 A step draws at most one uniform and one standard normal number, whatever arm is pulled: so at a given
 step all policies meet the same underlying numbers, and differences between policies are paired. Every
 law is a function of one of the two. Laws whose quantile function has no closed form (beta, Student t)
-use a cubic spline of SciPy's, in the variable log(u / (1 - u)); see `distributions.quantile_spline`.
+use a cubic spline of SciPy's, in the variable log(u / (1 - u)); see `continuous.quantile_spline`.
 """
 
 from __future__ import annotations

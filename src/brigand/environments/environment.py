@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from brigand import checks
 from brigand.environments import draw
-from brigand.environments.distributions import Distribution
+from brigand.environments.distribution import Distribution
 from brigand.errors import InvalidValueError
 from brigand.spec import Spec
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from brigand import checks
-from brigand.environments.distributions import Bernoulli, Distribution, ExponentialReward, Gaussian, Poisson
+from brigand.environments.continuous import ExponentialReward, Gaussian
+from brigand.environments.discrete import Bernoulli, Poisson
+from brigand.environments.distribution import Distribution
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
 

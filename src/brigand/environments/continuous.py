@@ -1,88 +1,17 @@
-"""Reward distributions: what an arm pays.
-
-Each is a frozen dataclass that knows its exact mean, its variance and its support, and describes itself
-to the compiled simulation as a law (`brigand.environments.draw`).
-"""
+"""Reward distributions with a density (clipping puts some of it on the ends)."""
 
 from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brigand import checks
 from brigand.environments import draw
+from brigand.environments.distribution import Distribution, Floats, Law
 from brigand.errors import InvalidValueError
-from brigand.spec import Spec
-
-Floats = NDArray[np.float64]
-
-
-class Law(NamedTuple):
-    """A distribution as the kernel `draw` takes it."""
-
-    kind: int
-    a: float = 0.0
-    b: float = 0.0
-    c: float = -math.inf
-    d: float = math.inf
-    table: Floats = np.empty(0)
-    size: int = 0
-
-
-@dataclass(frozen=True)
-class Distribution(Spec, ABC):
-    """Base of all reward distributions."""
-
-    @property
-    @abstractmethod
-    def mean(self) -> float:
-        """The expectation, exact."""
-
-    @property
-    @abstractmethod
-    def variance(self) -> float:
-        """The variance; may be infinite."""
-
-    @property
-    @abstractmethod
-    def support(self) -> tuple[float, float]:
-        """The least and the greatest possible reward; may be infinite."""
-
-    @abstractmethod
-    def law(self) -> Law:
-        """Return the distribution as the kernel takes it."""
-
-
-@dataclass(frozen=True)
-class Bernoulli(Distribution):
-    """1 with probability `p`, else 0."""
-
-    p: float
-
-    def __post_init__(self) -> None:
-        checks.number("Bernoulli's p", self.p, 0.0, 1.0)
-
-    @property
-    def mean(self) -> float:
-        return float(self.p)
-
-    @property
-    def variance(self) -> float:
-        return self.mean * (1 - self.mean)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (0.0, 1.0)
-
-    def law(self) -> Law:
-        return Law(draw.BERNOULLI, self.p)
 
 
 @dataclass(frozen=True)
@@ -246,36 +175,6 @@ class ExponentialReward(Distribution):
 
 
 @dataclass(frozen=True)
-class Poisson(Distribution):
-    """Poisson with mean `rate` in (0, 1e9], cut where a 53-bit uniform number cannot reach."""
-
-    rate: float
-
-    def __post_init__(self) -> None:
-        checks.number("Poisson's mean", self.rate, high=1e9, above=0.0)
-
-    @property
-    def mean(self) -> float:
-        return float(self.rate)
-
-    @property
-    def variance(self) -> float:
-        return float(self.rate)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (0.0, math.inf)
-
-    def law(self) -> Law:
-        from scipy import stats  # 0.5 s and 60 MB, which most runs need not pay
-
-        least = int(stats.poisson.ppf(draw.HALF_ULP, self.rate))
-        greatest = int(stats.poisson.isf(2 * draw.HALF_ULP, self.rate)) + 1
-        values = np.arange(least, greatest + 1)
-        return _discrete(stats.poisson.cdf(values, self.rate), values)
-
-
-@dataclass(frozen=True)
 class StudentT(Distribution):
     """Student t with `df` > 1 degrees of freedom, shifted to `location` and stretched by `scale` > 0."""
 
@@ -335,83 +234,6 @@ class Pareto(Distribution):
         return Law(draw.PARETO, self.scale, -1 / self.shape)
 
 
-@dataclass(frozen=True)
-class FiniteSupport(Distribution):
-    """Each of `values` with its probability.
-
-    Parameters
-    ----------
-    values : array-like of float
-    probabilities : array-like of float, optional
-        Not negative, and summing to 1 within 1e-9. By default all equal.
-    """
-
-    values: Sequence[float]
-    probabilities: Sequence[float] | None = None
-
-    def __post_init__(self) -> None:
-        values = checks.numbers_tuple("FiniteSupport's values", self.values)
-        if self.probabilities is None:
-            chances = (1 / len(values),) * len(values)
-        else:
-            chances = checks.numbers_tuple("FiniteSupport's probabilities", self.probabilities)
-        if len(chances) != len(values):
-            raise InvalidValueError(
-                f"FiniteSupport needs one probability for each value, not {len(chances)} for {len(values)}."
-            )
-        if min(chances) < 0 or abs(math.fsum(chances) - 1) > 1e-9:
-            raise InvalidValueError(
-                "FiniteSupport's probabilities must be >= 0 and sum to 1, "
-                f"not have the least {min(chances):g} and the sum {math.fsum(chances):g}."
-            )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "probabilities", chances)
-
-    @property
-    def mean(self) -> float:
-        return math.fsum(v * p for v, p in zip(self.values, self.probabilities or (), strict=True))
-
-    @property
-    def variance(self) -> float:
-        return _variance(self.values, self.probabilities or ())
-
-    @property
-    def support(self) -> tuple[float, float]:
-        possible = [v for v, p in zip(self.values, self.probabilities or (), strict=True) if p > 0]
-        return (min(possible), max(possible))
-
-    def law(self) -> Law:
-        order = np.argsort(self.values, kind="stable")
-        order = order[np.asarray(self.probabilities)[order] > 0]
-        cumulative = np.cumsum(np.asarray(self.probabilities)[order])
-        return _discrete(cumulative, np.asarray(self.values)[order])
-
-
-@dataclass(frozen=True)
-class Empirical(Distribution):
-    """Resamples data: each of `data` is equally likely, with replacement."""
-
-    data: Sequence[float]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "data", checks.numbers_tuple("Empirical's data", self.data))
-
-    @property
-    def mean(self) -> float:
-        return math.fsum(x / len(self.data) for x in self.data)
-
-    @property
-    def variance(self) -> float:
-        return _variance(self.data, (1 / len(self.data),) * len(self.data))
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (min(self.data), max(self.data))
-
-    def law(self) -> Law:
-        return Law(draw.CHOICE, table=np.sort(self.data), size=len(self.data))
-
-
 def _check_range(name: str, low: float, high: float) -> None:
     checks.number(f"{name}'s low", low)
     checks.number(f"{name}'s high", high)
@@ -419,18 +241,8 @@ def _check_range(name: str, low: float, high: float) -> None:
         raise InvalidValueError(f"{name} needs low <= high, not low = {low:g} and high = {high:g}.")
 
 
-def _variance(values: Sequence[float], probabilities: Sequence[float]) -> float:
-    mean = math.fsum(v * p for v, p in zip(values, probabilities, strict=True))
-    return math.fsum((v - mean) * (v - mean) * p for v, p in zip(values, probabilities, strict=True))
-
-
 def _normal_cdf(x: float) -> float:
     return math.erfc(-x / math.sqrt(2)) / 2
-
-
-def _discrete(cumulative: Floats, values: NDArray[np.generic]) -> Law:
-    table = np.concatenate([cumulative, values.astype(float)])
-    return Law(draw.DISCRETE, table=table, size=len(values))
 
 
 @functools.lru_cache(maxsize=256)
