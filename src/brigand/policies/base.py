@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -184,6 +184,36 @@ class Policy(Spec, ABC):
                 f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], "
                 f"but {source} pays rewards in [{low:g}, {high:g}]."
             )
+
+
+@dataclass(frozen=True)
+class BoundedPolicy(Policy):
+    """Base of policies for rewards in [0, 1]; rewards in another range are rescaled to it.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of the rewards, by keyword. Rewards outside of it are refused.
+    """
+
+    low: float = field(default=0.0, kw_only=True)
+    high: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.number("low", self.low)
+        checks.number("high", self.high)
+        if not self.low < self.high:
+            raise InvalidValueError(
+                f"{type(self).__name__} needs low < high, not low = {self.low!r} and high = {self.high!r}."
+            )
+
+    @property
+    def reward_support(self) -> tuple[float, float]:
+        return (float(self.low), float(self.high))
+
+    @property
+    def must_know(self) -> str:
+        return f"the range [{self.low:g}, {self.high:g}]"
 
 
 def need_horizon(policy: str, horizon: int | None) -> int:

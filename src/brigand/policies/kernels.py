@@ -105,6 +105,12 @@ def learn_mean(arms: Table, arm: int, reward: float) -> None:
 
 
 @kernel
+def unit_reward(parameters: Any, reward: float) -> float:
+    """Rescale a reward from the range of a `BoundedPolicy` to [0, 1]; needs ``low`` and ``width``."""
+    return (reward - parameters.low) / parameters.width
+
+
+@kernel
 def rank(header: Header, arms: Table) -> None:
     """Find the arm with the strictly largest mean (-1 if tied, or no mean is known), and the next mean."""
     best = -np.inf

@@ -29,8 +29,8 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, learn_mean, uniform_at
+from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
+from brigand.policies.kernels import argmax, learn_mean, uniform_at, unit_reward
 
 BETA_HEADER = record(step=0, key=0)
 BETA_ARM = record(successes=0, failures=0)
@@ -41,9 +41,10 @@ INITIAL_PULLS = 5
 
 
 class ThompsonBetaParameters(NamedTuple):
-    """Nothing: the prior is Beta(1, 1)."""
+    """The range of the rewards; the prior is Beta(1, 1)."""
 
-    prior: float
+    low: float
+    width: float
 
 
 class ThompsonGaussianParameters(NamedTuple):
@@ -56,7 +57,7 @@ class ThompsonGaussianParameters(NamedTuple):
 def beta_index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    return rng.beta(parameters.prior + arms[arm]["successes"], parameters.prior + arms[arm]["failures"])
+    return rng.beta(1.0 + arms[arm]["successes"], 1.0 + arms[arm]["failures"])
 
 
 @kernel
@@ -114,7 +115,7 @@ def pull_gaussian(parameters: Any, header: Header, arms: Table, memory: Table, a
 def learn_beta(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
-    if uniform_at(header["key"], step) < reward:
+    if uniform_at(header["key"], step) < unit_reward(parameters, reward):
         arms[arm]["successes"] += 1
     else:
         arms[arm]["failures"] += 1
@@ -133,25 +134,23 @@ def learn_gaussian(
 
 
 @dataclass(frozen=True)
-class ThompsonBeta(Policy):
-    """Thompson sampling with a Beta(1, 1) prior for rewards in [0, 1]; others than 0 and 1 are binarised."""
+class ThompsonBeta(BoundedPolicy):
+    """Thompson sampling with a Beta(1, 1) prior for bounded rewards; others than the two ends are binarised.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of the rewards, by keyword; [0, 1] by default.
+    """
 
     kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta)
     header: ClassVar[Table] = BETA_HEADER
     arm: ClassVar[Table] = BETA_ARM
-    assumption: ClassVar[str] = "bounded in [0, 1]"
+    assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "agrawal2012analysis"
 
-    @property
-    def reward_support(self) -> tuple[float, float]:
-        return (0.0, 1.0)
-
-    @property
-    def must_know(self) -> str:
-        return "the range [0, 1]"
-
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonBetaParameters:
-        return ThompsonBetaParameters(1.0)
+        return ThompsonBetaParameters(float(self.low), float(self.high - self.low))
 
 
 @dataclass(frozen=True)
