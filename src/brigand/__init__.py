@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from brigand.errors import (
         BrigandError as BrigandError,
         InvalidValueError as InvalidValueError,
+        PolicyError as PolicyError,
         ResultFileError as ResultFileError,
         UnknownNameError as UnknownNameError,
         UnsupportedRewardError as UnsupportedRewardError,
@@ -61,7 +62,9 @@ _HOME = {
     "environments.distribution": "Distribution",
     "environments.environment": "Environment",
     "environments.instances": "random_environment",
-    "errors": "BrigandError InvalidValueError ResultFileError UnknownNameError UnsupportedRewardError",
+    "errors": (
+        "BrigandError InvalidValueError PolicyError ResultFileError UnknownNameError UnsupportedRewardError"
+    ),
     "jit": "kernel",
     "policies.base": "Kernels Policy record",
     "policies.baselines": "Oracle UniformRandom oracle",

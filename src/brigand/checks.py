@@ -47,9 +47,9 @@ def number(
     except OverflowError:
         result = math.inf
     if math.isnan(result) or (math.isinf(result) and not infinite):
-        raise InvalidValueError(f"{name} must be finite, not {result}.")
+        raise InvalidValueError(f"{name} must be {'a number' if infinite else 'finite'}, not {value}.")
     if not low <= result <= high or (above is not None and not result > above):
-        raise InvalidValueError(f"{name} must be {_bounds(low, high, above)}, not {value!r}.")
+        raise InvalidValueError(f"{name} must be {_bounds(low, high, above)}, not {value}.")
     return result
 
 
@@ -78,5 +78,6 @@ def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple
     bad = np.isnan(array) if infinite else ~np.isfinite(array)
     if bad.any():
         where = int(np.argmax(bad))
-        raise InvalidValueError(f"{name}[{where}] must be finite, not {array[where]}.")
+        needed = "a number" if infinite else "finite"
+        raise InvalidValueError(f"{name}[{where}] must be {needed}, not {array[where]}.")
     return tuple(array.tolist())

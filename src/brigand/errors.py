@@ -6,6 +6,7 @@
     ├── InvalidValueError (also a ValueError)     a value that is not allowed
     │   └── UnsupportedRewardError                a reward outside of what a policy accepts
     ├── UnknownNameError (also a LookupError)     a name that nothing here bears
+    ├── PolicyError                               a policy that broke the contract
     └── ResultFileError (also an OSError)         a result file that cannot be read or written
 
 Each message says what was given and what is allowed.
@@ -43,10 +44,17 @@ class UnknownNameError(BrigandError, LookupError):
     """
 
     def __init__(self, kind: str, name: object, allowed: Iterable[str]) -> None:
-        names = sorted(allowed)
+        super().__init__(kind, name, sorted(allowed))  # so that the error can be pickled
+
+    def __str__(self) -> str:
+        kind, name, names = self.args
         near = difflib.get_close_matches(str(name), names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        return f"unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
+
+
+class PolicyError(BrigandError):
+    """A policy that broke the contract: it chose an arm that is not there."""
 
 
 class ResultFileError(BrigandError, OSError):

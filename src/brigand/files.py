@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from brigand.errors import ResultFileError
@@ -20,22 +21,19 @@ def atomic(target: Path) -> Iterator[Path]:
     ResultFileError
         The folder is not there or the file cannot be written; nothing is left behind.
     """
-    temporary = None
+    target = Path(os.path.realpath(target))
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
-        os.close(handle)
-        temporary = Path(name)
+        temporary.touch(exist_ok=False)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
         temporary.replace(target)
-        temporary = None
     except OSError as error:
         raise ResultFileError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there: in place, or never made
+            temporary.unlink()
 
 
 def make_folder(path: Path) -> Path:

@@ -35,6 +35,11 @@ class Spec:
             field.name: _encode(getattr(self, field.name), "float" in str(field.type)) for field in fields
         }
 
+    def _keep(self, **settings: Any) -> None:
+        """Store settings as checked and converted; for `__post_init__` of frozen dataclasses."""
+        for name, value in settings.items():
+            object.__setattr__(self, name, value)
+
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         """Rebuild a spec from `to_json`.

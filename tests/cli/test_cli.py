@@ -58,7 +58,7 @@ def test_paper_writes_every_figure_with_its_data(tmp_path):
     assert done.returncode == 0, done.stderr
     names = ["stationary-bernoulli", "stationary-gaussian", "piecewise-bernoulli", "piecewise-gaussian"]
     expected = {f"{n}.{s}" for n in names for s in ("png", "svg", "pdf", "nc", "csv")}
-    expected |= {f"instance.{s}" for s in ("png", "svg", "pdf")}
+    expected |= {f"instance.{s}" for s in ("png", "svg", "pdf", "nc", "csv")}
     assert set(os.listdir(tmp_path / "here")) == expected
     assert str(tmp_path / "here") in done.stdout
     assert done.stdout.count("FE-Exp") == 6
@@ -100,6 +100,22 @@ def test_a_mistake_ends_in_one_clear_error(arguments, message, tmp_path):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+def test_a_terminal_without_special_characters_gets_plain_ones(tmp_path):
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("brigand"),
+            "paper",
+            "--figure",
+            "instance",
+            "--out",
+            tmp_path,
+        ],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_same_command_writes_the_same_data_and_figures(tmp_path):

@@ -1,5 +1,6 @@
 """The two protocols: tunings, instances, policies."""
 
+import numpy as np
 import pytest
 
 import brigand as br
@@ -56,3 +57,10 @@ def test_instances_differ_and_each_is_run():
     assert len(set(results.environments)) == 3
     assert results.dataset.sizes["instance"] == 3
     assert results.dataset.sizes["replication"] == 2
+
+
+def test_instances_share_no_random_numbers():
+    """UCB1's first arm is random: the same in every instance if instances met the same numbers."""
+    results = paper.run_experiment("stationary-bernoulli", horizon=20, instances=30)
+    first = results.dataset["pulls"].sel(policy="UCB1", step=1).argmax("arm")
+    assert len(np.unique(first)) > 3

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from brigand.simulation.step import trace_loop
 ENVIRONMENT = br.Environment.stationary([br.Bernoulli(p) for p in (0.3, 0.5, 0.5, 0.7)])
 POLICIES = {name: policy.informed(ENVIRONMENT) for name, policy in br.CATALOGUE.items()}
 CATALOGUE_OF = {POLICIES[name]: policy for name, policy in br.CATALOGUE.items()}
-SCHEDULED = (br.ForcedExploration, br.ExploreThenCommit, br.Oracle)
+SCHEDULED = (br.ForcedExploration, br.ExploreThenCommit)
 
 
 @pytest.fixture(params=POLICIES)
@@ -128,6 +129,8 @@ def test_tied_arms_are_pulled_equally_often(name):
     Chi-square at level 1e-5 for each policy; 2000 seeds show a preference of 0.33 over 0.25.
     """
     policy = POLICIES[name]
+    if isinstance(policy, br.Oracle):
+        policy = br.Oracle((1,), ((0.5,) * 4,))
     parameters = policy.parameters(4, 41)
     last = []
     for seed in range(2000):
@@ -208,6 +211,26 @@ def test_an_edit_in_a_module_that_a_users_policy_imports_is_noticed(tmp_path):
         )
         outcomes.append(done.stdout.strip())
     assert outcomes == ["[0 0 0]", "[2 2 2]"]
+
+
+def choose_number_k(parameters, header, arms, memory, candidates, rng):
+    return len(arms)
+
+
+def choose_minus_1(parameters, header, arms, memory, candidates, rng):
+    return -1
+
+
+@pytest.mark.parametrize("select", [choose_number_k, choose_minus_1])
+def test_a_policy_that_chooses_an_arm_that_is_not_there_is_an_error(select, rewards01):
+    @dataclass(frozen=True)
+    class Wrong(br.UniformRandom):
+        kernels = br.UniformRandom.kernels._replace(select=select)
+
+    with pytest.raises(br.PolicyError, match="Wrong's select returned an arm that is not there, at step 1"):
+        br.trace(Wrong(), rewards01)
+    with pytest.raises(br.PolicyError, match="at step 1"):
+        br.simulate(ENVIRONMENT, {"x": Wrong()}, 1000, 5)
 
 
 PROCESS = """

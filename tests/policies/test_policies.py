@@ -152,6 +152,7 @@ def test_epsilon_greedy_explores_at_its_rate(policy, epsilon):
     [
         ({"exponent": -1}, "exponent must be >= 0"),
         ({"c": 1}, "c and d together"),
+        ({"exponent": 0.5, "c": 1, "d": 0.1}, "an exponent, or c and d together"),
         ({"c": 0, "d": 0.1}, "c must be > 0"),
         ({"c": 1, "d": 0}, r"d must be in \(0, 1\], not 0"),
         ({"c": 1, "d": 2}, "d must be in"),
@@ -167,15 +168,23 @@ def test_etc_explores_in_turn_commits_once_and_freezes():
     rewards = np.tile([0.5, 0.9, 0.1], (100, 1))
     rewards[12:] = [0.5, -9.0, 5.0]
     arms = br.trace(br.ExploreThenCommit(4), rewards)
-    assert arms[:12].tolist() == [0, 1, 2] * 4
+    assert sorted(arms[:3]) == [0, 1, 2]
+    assert arms[:12].tolist() == arms[:3].tolist() * 4
     assert set(arms[12:]) == {1}
 
 
 def test_etc_breaks_ties_uniformly():
     """Chi-square over 4000 seeds, level 1e-5."""
     rewards = np.full((6, 4), 0.5)
-    committed = [br.trace(br.ExploreThenCommit(1), rewards, seed=seed)[-1] for seed in range(4000)]
-    assert stats.chisquare(np.bincount(committed, minlength=4)).pvalue > 1e-5
+    arms = np.array([br.trace(br.ExploreThenCommit(1), rewards, seed=seed) for seed in range(4000)])
+    for step in (0, 1, 5):
+        assert stats.chisquare(np.bincount(arms[:, step], minlength=4)).pvalue > 1e-5
+
+
+def test_epsilon_greedy_meets_the_arms_in_random_order():
+    """Chi-square over 4000 seeds, level 1e-5."""
+    first = [br.trace(br.EpsilonGreedy(), np.full((1, 5), 0.5), seed=seed)[0] for seed in range(4000)]
+    assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > 1e-5
 
 
 def test_etc_with_m_zero_is_refused():
@@ -236,7 +245,8 @@ def test_the_oracle_follows_the_breakpoints():
 def test_the_oracle_keeps_to_the_candidates_and_to_its_number_of_arms():
     oracle = br.oracle().informed(br.Environment.stationary([br.Bernoulli(p) for p in (0.1, 0.5, 0.9)]))
     parameters, state = oracle.parameters(3, None), oracle.start(3, None)
-    assert oracle.kernels.select(parameters, *state, np.array([0, 1]), None) == 1
+    rng = np.random.default_rng(0)
+    assert oracle.kernels.select(parameters, *state, np.array([0, 1]), rng) == 1
     with pytest.raises(br.InvalidValueError, match="this oracle knows 3 arms, not 2"):
         br.trace(oracle, np.zeros((8, 2)))
 

@@ -91,18 +91,19 @@ def falls_later(r):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: br.Sequence([3, 2]), r"must not decrease, but f\(1\) = 3 and f\(2\) = 2"),
+        (lambda: br.Sequence([3, 2]), r"must not decrease, but f\(1\) = 3.0 and f\(2\) = 2.0"),
         (lambda: br.Sequence([-1, 2]), r"must not be negative, but f\(1\) = -1"),
-        (lambda: br.Sequence([1, math.nan]), r"\[1\] must be finite, not nan"),
+        (lambda: br.Sequence([1, math.nan]), r"\[1\] must be a number, not nan"),
         (lambda: br.Sequence([]), "non-empty"),
         (lambda: br.Sequence([[1, 2], [3, 4]]), "one-dimensional"),
         (lambda: br.Sequence("no_such_module:f"), "cannot be imported"),
         (lambda: br.Sequence(3), "one-dimensional"),
         (lambda: br.Sequence(lambda r: -r), "must not be negative"),
         (lambda: br.Sequence(lambda r: 1 / r), "must not decrease"),
+        (lambda: br.Sequence([1.0000001, 1.0]), r"f\(1\) = 1.0000001 and f\(2\) = 1.0"),
         (lambda: br.Sequence(falls_later).table(1000, 1000), r"must not decrease, but f\(99\) = 99"),
         (lambda: br.Constant(-1), "Constant's value must be >= 0, not -1"),
-        (lambda: br.Constant(math.nan), "must be finite, not nan"),
+        (lambda: br.Constant(math.nan), "must be a number, not nan"),
         (lambda: br.Linear(-0.5), "Linear's slope must be >= 0"),
         (lambda: br.Linear(shift=-2), "shift must be >= -1, not -2"),
         (lambda: br.Linear(shift=0.5), "shift must be an integer"),
@@ -117,6 +118,11 @@ def falls_later(r):
 def test_what_is_refused_is_named(make, message):
     with pytest.raises(br.InvalidValueError, match=message):
         make()
+
+
+def test_integers_too_large_for_a_float_are_infinite():
+    policy = br.ForcedExploration(br.Sequence(lambda r: 10 ** (100 * r)))
+    assert set(br.trace(policy, np.tile([0.5, 0.6], (50, 1)))[4:]) == {1}
 
 
 def test_infinity_is_allowed():

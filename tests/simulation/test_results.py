@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import resource
 
 import numpy as np
@@ -93,6 +94,37 @@ def test_a_lambda_simulates_and_saves_but_says_that_it_cannot_be_read_back(tmp_p
     assert np.array_equal(loaded.dataset["regret"], results.dataset["regret"])
     with pytest.raises(br.InvalidValueError, match="lambda"):
         _ = loaded.policies
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_the_interval_is_right_for_very_large_and_very_small_rewards(size):
+    arms = [br.Gaussian(size, 0.1 * size), br.Gaussian(0.9 * size, 0.1 * size)]
+    greedy = br.ForcedExploration(br.Constant(50))
+    results = br.simulate(br.Environment.stationary(arms), {"x": greedy}, 500, 8)
+    row = results.summary().loc["x"]
+    regret = results.dataset["regret"].sel(policy="x", step=500).to_numpy() / size
+    assert (row["low"] / size, row["high"] / size) == pytest.approx(
+        stats.t.interval(0.95, 7, regret.mean(), stats.sem(regret)), rel=1e-9
+    )
+
+
+def test_an_unknown_name_error_can_be_pickled():
+    error = pickle.loads(pickle.dumps(br.UnknownNameError("policy", "UCB", ["UCB1"])))
+    assert str(error) == "unknown policy 'UCB'. Did you mean 'UCB1'? Known: UCB1."
+
+
+def test_a_saved_file_has_the_users_usual_permissions_and_links_stay_links(results, tmp_path):
+    old = os.umask(0o077)
+    try:
+        path = results.save(tmp_path / "x.nc")
+    finally:
+        os.umask(old)
+    assert path.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "link.nc").symlink_to(path)
+    path.write_bytes(b"")
+    results.save(tmp_path / "link.nc")
+    assert (tmp_path / "link.nc").is_symlink()
+    br.load(path)
 
 
 def test_instances_are_the_unit_of_statistics():

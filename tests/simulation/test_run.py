@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -208,6 +209,7 @@ def test_sums_that_would_overflow_are_refused():
         ({"seed": True}, "seed must be an integer, not True"),
         ({"seed": -1}, "seed must be >= 0, not -1"),
         ({"workers": 0}, "workers must be >= 1, not 0"),
+        ({"checkpoints": 5}, "checkpoints must be a list of steps, not 5"),
         ({"checkpoints": [0]}, r"a checkpoint must be in \[1, 10\], not 0"),
         ({"checkpoints": [11]}, r"a checkpoint must be in \[1, 10\], not 11"),
     ],
@@ -216,6 +218,23 @@ def test_bad_arguments_are_named(arguments, message):
     good = {"environment": MIXED, "policies": POLICIES, "horizon": 10, "replications": 1}
     with pytest.raises(br.InvalidValueError, match=message):
         br.simulate(**good | arguments)
+
+
+def test_replications_may_be_any_iterable_or_numpy_number():
+    for replications in (np.array(3), np.int64(3), [0, 1, 2], np.arange(3), iter(range(3))):
+        results = br.simulate(MIXED, {"x": br.UCB1()}, 20, replications)
+        assert results.dataset["replication"].to_numpy().tolist() == [0, 1, 2]
+
+
+def test_settings_of_any_number_type_work():
+    sequence = br.Linear(Fraction(1, 2), shift=np.uint64(1))
+    policies = {
+        "SW": br.ForcedExploration(sequence, window=np.uint64(50), reset_round=np.uint64(1)),
+        "eps": br.EpsilonGreedy(c=Fraction(5), d=Fraction(1, 10)),
+        "ETC": br.ExploreThenCommit(np.int8(3)),
+    }
+    arms = [br.Beta(Fraction(1, 2), 1), br.Gaussian(np.float32(0.5), np.int64(1))]
+    br.simulate(br.Environment.stationary(arms), policies, 200, 2)
 
 
 def test_a_policy_refuses_rewards_it_cannot_work_with():

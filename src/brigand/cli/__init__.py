@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from brigand.errors import BrigandError
 
@@ -25,23 +27,14 @@ def main() -> None:
     app.command("paper")(paper.paper)
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± gets a question mark
     try:
         app()
     except BrigandError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"[red]Error:[/] {_plain(error)}")
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"[red]Error:[/] {escape(str(error))}")
         sys.exit(2)
-    except BrokenPipeError:  # the reader of a pipe has gone: not an error
-        sys.stderr.close()
-        sys.exit(0)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("Stopped. Whatever was written is whole.")
-        sys.exit(130)
-
-
-def _plain(error: Exception) -> str:
-    from rich.markup import escape
-
-    return escape(str(error.args[0] if len(error.args) == 1 else error))
 
 
 @app.callback(invoke_without_command=True)

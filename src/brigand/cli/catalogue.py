@@ -39,7 +39,7 @@ def policies(
         return
     table = Table(title="Policies, with the settings of the common tests", title_justify="left")
     for column in ("name", "rewards assumed", "must be known", "accepts", "memory"):
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
     for name, policy in CATALOGUE.items():
         table.add_row(
             *map(

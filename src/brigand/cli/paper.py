@@ -17,6 +17,8 @@ from brigand.errors import UnknownNameError
 from brigand.files import atomic, make_folder
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from brigand.simulation.results import Results
 
 
@@ -55,39 +57,71 @@ def paper(
     from brigand.papers import forced_exploration as experiments
 
     console = Console()
-    names = figure or list(experiments.FIGURES)
+    # The instance figure shows the authors' instance: with random ones, only if it is asked for.
+    names = figure or [name for name in experiments.FIGURES if instances is None or name != "instance"]
     for name in names:
         if name not in experiments.FIGURES:
             raise UnknownNameError("figure", name, experiments.FIGURES)
     experiments.protocol_named(protocol)
-    checks.integer("horizon", horizon, 1)
+    checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
     checks.integer("seed", seed, 0)
     for option, value in (("runs", runs), ("instances", instances), ("workers", workers)):
         if value is not None:
             checks.integer(option, value, 1)
     folder = make_folder(out)
-    for name in names:
-        if name == "instance":
-            style.save(experiments.draw_instances(protocol, horizon), folder, name)
-            continue
-        with _progress(console) as progress:
-            task = progress.add_task(name, total=None)
-            results = experiments.run_experiment(
-                name,
-                protocol,
-                horizon=horizon,
-                runs=runs,
-                instances=instances,
-                seed=seed,
-                workers=workers,
-                progress=partial(_advance, progress, task),
-            )
-        results.save(folder / f"{name}.nc")
-        with atomic(folder / f"{name}.csv") as temporary:
-            results.statistics().to_csv(temporary)
-        style.save(experiments.draw_experiment(name, results), folder, name)
-        console.print(_table(f"{experiments.EXPERIMENTS[name].title}, protocol '{protocol}'", results))
+    try:
+        for name in names:
+            if name == "instance":
+                _instance(console, folder, protocol, horizon)
+                continue
+            with _progress(console) as progress:
+                results = experiments.run_experiment(
+                    name,
+                    protocol,
+                    horizon=horizon,
+                    runs=runs,
+                    instances=instances,
+                    seed=seed,
+                    workers=workers,
+                    progress=partial(_advance, progress, progress.add_task(name, total=None)),
+                )
+            results.save(folder / f"{name}.nc")
+            _write_csv(results.statistics(), folder / f"{name}.csv")
+            style.save(experiments.draw_experiment(name, results), folder, name)
+            console.print(_table(f"{experiments.EXPERIMENTS[name].title}, protocol '{protocol}'", results))
+    except KeyboardInterrupt:
+        console.print(f"Stopped. What is in {folder.resolve()} is whole.", soft_wrap=True)
+        raise typer.Exit(130) from None
     console.print(f"Figures and data are in [bold]{folder.resolve()}[/]", soft_wrap=True)
+
+
+def _instance(console: Console, folder: Path, protocol: str, horizon: int) -> None:
+    """Write the figure and the data of the two piecewise stationary problems, and print their means."""
+    from brigand.figures import style
+    from brigand.papers import forced_exploration as experiments
+    from brigand.simulation.results import write_netcdf
+
+    environments = experiments.instances_of(protocol, horizon)
+    data = experiments.instance_table(environments)
+    write_netcdf(data, folder / "instance.nc")
+    _write_csv(data.to_dataframe(), folder / "instance.csv")
+    style.save(experiments.draw_instances(environments, horizon), folder, "instance")
+    table = Table(
+        title=f"The authors' piecewise problems, protocol '{protocol}': means", title_justify="left"
+    )
+    for column in ("rewards", "from step", *(f"arm {k}" for k in data["arm"].to_numpy())):
+        table.add_column(column, justify="right" if column != "rewards" else "left")
+    for family, environment in environments.items():
+        for start, means in zip(environment.starts, environment.means, strict=True):
+            best = means.max()
+            cells = (f"[bold]{mean:.3f}[/]" if mean == best else f"{mean:.3f}" for mean in means)
+            table.add_row(family, f"{start:,}", *cells)
+    console.print(table)
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    with atomic(path) as temporary:
+        table.to_csv(temporary)
 
 
 def _advance(progress: Progress, task: TaskID, done: int, total: int) -> None:

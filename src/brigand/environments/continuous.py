@@ -13,6 +13,9 @@ from brigand.environments import draw
 from brigand.environments.distribution import Distribution, Floats, Law
 from brigand.errors import InvalidValueError
 
+SMALLEST_SHAPE = 0.02
+"""Of a beta distribution: below, its quantile function is too steep for a spline."""
+
 
 @dataclass(frozen=True)
 class Gaussian(Distribution):
@@ -22,8 +25,8 @@ class Gaussian(Distribution):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("Gaussian's mean", self.mu)
-        checks.number("Gaussian's standard deviation", self.sigma, 0.0)
+        self._keep(mu=checks.number("Gaussian's mean", self.mu))
+        self._keep(sigma=checks.number("Gaussian's standard deviation", self.sigma, 0.0))
 
     @property
     def mean(self) -> float:
@@ -57,9 +60,10 @@ class ClippedGaussian(Distribution):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("ClippedGaussian's mu", self.mu)
-        checks.number("ClippedGaussian's standard deviation", self.sigma, 0.0)
-        _check_range("ClippedGaussian", self.low, self.high)
+        self._keep(mu=checks.number("ClippedGaussian's mu", self.mu))
+        self._keep(sigma=checks.number("ClippedGaussian's standard deviation", self.sigma, 0.0))
+        low, high = _checked_range("ClippedGaussian", self.low, self.high)
+        self._keep(low=low, high=high)
 
     @property
     def mean(self) -> float:
@@ -103,7 +107,8 @@ class Uniform(Distribution):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_range("Uniform", self.low, self.high)
+        low, high = _checked_range("Uniform", self.low, self.high)
+        self._keep(low=low, high=high)
 
     @property
     def mean(self) -> float:
@@ -123,14 +128,14 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class Beta(Distribution):
-    """Beta(a, b) on [0, 1], a > 0 and b > 0."""
+    """Beta(a, b) on [0, 1], a and b at least 0.02."""
 
     a: float
     b: float
 
     def __post_init__(self) -> None:
-        checks.number("Beta's a", self.a, above=0.0)
-        checks.number("Beta's b", self.b, above=0.0)
+        self._keep(a=checks.number("Beta's a", self.a, SMALLEST_SHAPE))
+        self._keep(b=checks.number("Beta's b", self.b, SMALLEST_SHAPE))
 
     @property
     def mean(self) -> float:
@@ -156,7 +161,7 @@ class ExponentialReward(Distribution):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("ExponentialReward's mean", self.scale, above=0.0)
+        self._keep(scale=checks.number("ExponentialReward's mean", self.scale, above=0.0))
 
     @property
     def mean(self) -> float:
@@ -183,9 +188,9 @@ class StudentT(Distribution):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("StudentT's df (its mean exists for df > 1 only)", self.df, above=1.0)
-        checks.number("StudentT's location", self.location)
-        checks.number("StudentT's scale", self.scale, above=0.0)
+        self._keep(df=checks.number("StudentT's df (its mean exists for df > 1 only)", self.df, above=1.0))
+        self._keep(location=checks.number("StudentT's location", self.location))
+        self._keep(scale=checks.number("StudentT's scale", self.scale, above=0.0))
 
     @property
     def mean(self) -> float:
@@ -214,8 +219,10 @@ class Pareto(Distribution):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("Pareto's shape (its mean exists for shape > 1 only)", self.shape, above=1.0)
-        checks.number("Pareto's scale", self.scale, above=0.0)
+        self._keep(
+            shape=checks.number("Pareto's shape (its mean exists for shape > 1 only)", self.shape, above=1.0)
+        )
+        self._keep(scale=checks.number("Pareto's scale", self.scale, above=0.0))
 
     @property
     def mean(self) -> float:
@@ -234,11 +241,11 @@ class Pareto(Distribution):
         return Law(draw.PARETO, self.scale, -1 / self.shape)
 
 
-def _check_range(name: str, low: float, high: float) -> None:
-    checks.number(f"{name}'s low", low)
-    checks.number(f"{name}'s high", high)
+def _checked_range(name: str, low: float, high: float) -> tuple[float, float]:
+    low, high = checks.number(f"{name}'s low", low), checks.number(f"{name}'s high", high)
     if not low <= high:
-        raise InvalidValueError(f"{name} needs low <= high, not low = {low:g} and high = {high:g}.")
+        raise InvalidValueError(f"{name} needs low <= high, not low = {low!r} and high = {high!r}.")
+    return low, high
 
 
 def _normal_cdf(x: float) -> float:

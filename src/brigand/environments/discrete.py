@@ -22,7 +22,7 @@ class Bernoulli(Distribution):
     p: float
 
     def __post_init__(self) -> None:
-        checks.number("Bernoulli's p", self.p, 0.0, 1.0)
+        self._keep(p=checks.number("Bernoulli's p", self.p, 0.0, 1.0))
 
     @property
     def mean(self) -> float:
@@ -47,7 +47,7 @@ class Poisson(Distribution):
     rate: float
 
     def __post_init__(self) -> None:
-        checks.number("Poisson's mean", self.rate, high=1e9, above=0.0)
+        self._keep(rate=checks.number("Poisson's mean", self.rate, high=1e9, above=0.0))
 
     @property
     def mean(self) -> float:
@@ -99,8 +99,8 @@ class FiniteSupport(Distribution):
                 "FiniteSupport's probabilities must be >= 0 and sum to 1, "
                 f"not have the least {min(chances):g} and the sum {math.fsum(chances):g}."
             )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "probabilities", chances)
+        self._keep(values=values)
+        self._keep(probabilities=chances)
 
     @property
     def mean(self) -> float:
@@ -129,7 +129,7 @@ class Empirical(Distribution):
     data: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "data", checks.numbers_tuple("Empirical's data", self.data))
+        self._keep(data=checks.numbers_tuple("Empirical's data", self.data))
 
     @property
     def mean(self) -> float:

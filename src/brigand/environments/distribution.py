@@ -32,7 +32,13 @@ class Law(NamedTuple):
 
 @dataclass(frozen=True)
 class Distribution(Spec, ABC):
-    """Base of all reward distributions."""
+    """Base of all reward distributions.
+
+    Raises
+    ------
+    InvalidValueError
+        A parameter is NaN, infinite, no number, or outside of its range; all subclasses raise it.
+    """
 
     @property
     @abstractmethod

@@ -87,7 +87,9 @@ class Environment(Spec):
     @classmethod
     def piecewise(cls, phases: Sequence[Iterable[Distribution]], starts: Sequence[int]) -> Self:
         """Return an environment whose rewards change at the `starts` (see the class)."""
-        return cls(tuple(_listed("arms", arms) for arms in _listed("phases", phases)), tuple(starts))
+        return cls(
+            tuple(_listed("arms", arms) for arms in _listed("phases", phases)), _listed("starts", starts)
+        )
 
     @property
     def n_arms(self) -> int:

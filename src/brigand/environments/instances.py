@@ -67,7 +67,7 @@ def random_environment(family: str, n_arms: int, horizon: int, phases: int = 1, 
     >>> random_environment("bernoulli", n_arms=3, horizon=100, seed=1).means.round(4)
     array([[4.170e-01, 7.203e-01, 1.000e-04]])
     """
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise UnknownNameError("family of rewards", family, FAMILIES)
     n_arms = checks.integer("n_arms", n_arms, 1)
     horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 
 from brigand.environments.environment import Environment
 from brigand.figures import style
@@ -29,8 +28,7 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
         panels = figure.subplots(1, len(environments), sharey=True, squeeze=False)[0]
         for axes, (name, environment) in zip(panels, environments.items(), strict=True):
             edges = np.array([*environment.starts, horizon + 1])
-            for start in environment.starts[1:]:
-                axes.axvline(start, color="0.45", linewidth=0.8, linestyle=":", zorder=0.5)
+            style.mark_breakpoints(axes, environment.starts[1:])
             for arm in range(environment.n_arms):
                 color, linestyle, _ = style.line(arm)
                 axes.hlines(
@@ -45,11 +43,10 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
             axes.hlines(best, edges[:-1], edges[1:], colors="0.8", linewidth=6, zorder=0.7, label="best arm")
             axes.set_title(name)
             axes.set_xlabel("step t")
-            axes.set_xlim(0, horizon)
-            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+            axes.set_xlim(0, horizon + 1)
+            style.step_axis(axes, horizon)
         panels[0].set_ylabel("mean reward")
         if title:
             figure.suptitle(title, fontsize=10)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+        style.add_legend(figure, panels[0])
         return figure

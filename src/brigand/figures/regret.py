@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 
 from brigand.figures import style
 from brigand.simulation.results import Results
@@ -31,29 +30,30 @@ def regret(results: Results, title: str = "", breakpoints: Sequence[int] = ()) -
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(7.2, 3.5)
         left, right = figure.subplots(1, 2)
-        for step in breakpoints:
-            left.axvline(step, color="0.45", linewidth=0.8, linestyle=":", zorder=0.5)
+        style.mark_breakpoints(left, breakpoints)
         statistics = results.statistics()
         for place, policy in enumerate(results.dataset["policy"].to_numpy()):
             table = statistics.loc[policy]
             steps = table.index.to_numpy()
             _draw(left, place, policy, steps, *(table[name].to_numpy() for name in ("mean", "low", "high")))
             _draw(right, place, policy, steps, *(table[name].to_numpy() for name in ("median", "q10", "q90")))
-        replications = int(statistics["replications"].iloc[0])
-        left.set_title(f"mean and its 95 % interval, {replications} runs")
+        horizon = int(results.dataset["step"][-1])
+        unit = "instances" if "instance" in results.dataset.dims else "runs"
+        left.set_title(f"mean and its 95 % interval, {int(statistics['replications'].iloc[0])} {unit}")
         left.set_xlabel("step t")
         left.set_ylabel("cumulative pseudo-regret")
-        left.xaxis.set_major_formatter(EngFormatter(sep=""))
-        left.set_xlim(0, None)
+        style.step_axis(left, horizon)
+        left.set_xlim(0, horizon * 1.02)
         left.set_ylim(0, None)
         right.set_title("median and 10 %–90 % quantiles")
         right.set_xlabel("step t, logarithmic axes")
-        right.set_xscale("log")
-        right.set_yscale("log")
+        right.set_ylabel("cumulative pseudo-regret")
+        if (statistics["median"] > 0).any():  # else there is nothing that a logarithm could show
+            right.set_xscale("log")
+            right.set_yscale("log")
         if title:
             figure.suptitle(title, fontsize=10)
-        handles, labels = left.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+        style.add_legend(figure, left)
         return figure
 
 
@@ -77,6 +77,6 @@ def _draw(
         markersize=4.5,
         markerfacecolor="white",
         # Markers at equal distances on the page, shifted from line to line.
-        markevery=(0.02 + 0.012 * place, 0.12),
+        markevery=(0.02 + 0.012 * (place % 10), 0.12) if len(steps) > 20 else 1,
     )
     axes.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from brigand.files import atomic
 
@@ -19,6 +21,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "0.9",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
@@ -55,7 +58,29 @@ LINES = (
 
 def line(place: int) -> Line:
     """Return the look of the line at `place` in the legend (0, 1, ...)."""
-    return LINES[place % len(LINES)]
+    look = LINES[place % len(LINES)]
+    again = LINES[(place + place // len(LINES)) % len(LINES)]  # the same colour, another marker
+    return look._replace(marker=again.marker)
+
+
+def step_axis(axes: Axes, horizon: int) -> None:
+    """Label an axis of steps: 20k for 20,000; whole numbers only where there are few."""
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    if horizon >= 10_000:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def mark_breakpoints(axes: Axes, starts: Iterable[int]) -> None:
+    """Mark the first steps of new phases by dotted lines, in front of the grid."""
+    for start in starts:
+        axes.axvline(start, color="0.3", linewidth=0.9, linestyle=":", zorder=1.5)
+
+
+def add_legend(figure: Figure, axes: Axes) -> None:
+    """Put the legend of `axes` below the panels, in as many columns as its names leave room for."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = max(1, int(132 / (max(map(len, labels)) + 8)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 
 def new_figure(width: float, height: float) -> Figure:

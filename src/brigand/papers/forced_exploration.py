@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,6 +27,9 @@ from brigand.policies.ucb1 import UCB1
 from brigand.simulation.plan import default_checkpoints
 from brigand.simulation.results import Results
 from brigand.simulation.run import simulate
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 HORIZON = 100_000
 LINEAR_CHECKPOINTS = 100
@@ -163,8 +167,9 @@ def run_experiment(
     instances : int, optional
         Average over so many random instances, in place of the authors' one.
     seed : int
-        Seed of the runs; with `instances`, instance i has seed + i too. The authors' instance does not
-        depend on it.
+        Seed of the runs; with `instances`, that of instance i is (seed + i) mod 2^32, and its replications
+        are numbered from i `runs` on, so that instances share no random numbers. The authors' instance does
+        not depend on it.
     workers, progress
         As in `simulate`.
     """
@@ -176,7 +181,9 @@ def run_experiment(
         runs = experiment.runs if instances is None else 1
     even = np.linspace(1, horizon, min(LINEAR_CHECKPOINTS, horizon)).astype(int)
     checkpoints = np.union1d(default_checkpoints(horizon), even).tolist()
-    seeds = [experiment.instance_seed] if instances is None else [seed + i for i in range(instances)]
+    seeds = (
+        [experiment.instance_seed] if instances is None else [(seed + i) % 2**32 for i in range(instances)]
+    )
     total = len(policies) * runs * len(seeds)
     parts = []
     for place, instance_seed in enumerate(seeds):
@@ -192,7 +199,7 @@ def run_experiment(
                 environment,
                 policies,
                 horizon,
-                runs,
+                range(place * runs, (place + 1) * runs),
                 seed,
                 workers=workers,
                 checkpoints=checkpoints,
@@ -207,14 +214,36 @@ def draw_experiment(name: str, results: Results) -> Figure:
     return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].starts[1:])
 
 
-def draw_instances(protocol: str = "paper", horizon: int = HORIZON) -> Figure:
-    """Draw the means over time of the two piecewise stationary problems."""
+def instances_of(protocol: str = "paper", horizon: int = HORIZON) -> dict[str, Environment]:
+    """Return the two piecewise stationary problems by the name of their family."""
     rules = protocol_named(protocol)
     experiments = [EXPERIMENTS[name] for name in ("piecewise-bernoulli", "piecewise-gaussian")]
-    environments = {
-        f"{experiment.family.capitalize()} rewards": experiment.environment(
-            rules, horizon, experiment.instance_seed
-        )
-        for experiment in experiments
-    }
-    return draw_instance(environments, horizon, "The piecewise stationary problems")
+    return {e.family: e.environment(rules, horizon, e.instance_seed) for e in experiments}
+
+
+def instance_table(environments: dict[str, Environment]) -> xr.Dataset:
+    """Return mean and standard deviation of every arm in every phase, with each phase's first step."""
+    import xarray as xr
+
+    first = next(iter(environments.values()))
+    dims = ("family", "phase", "arm")
+    means = [environment.means for environment in environments.values()]
+    variances = [[[arm.variance for arm in arms] for arms in e.phases] for e in environments.values()]
+    return xr.Dataset(
+        {
+            "mean": (dims, np.array(means)),
+            "sd": (dims, np.sqrt(variances)),
+            "start": ("phase", list(first.starts)),
+        },
+        {
+            "family": list(environments),
+            "phase": np.arange(1, len(first.starts) + 1),
+            "arm": np.arange(first.n_arms),
+        },
+    )
+
+
+def draw_instances(environments: dict[str, Environment], horizon: int = HORIZON) -> Figure:
+    """Draw the means of `instances_of` over time."""
+    panels = {f"{family.capitalize()} rewards": e for family, e in environments.items()}
+    return draw_instance(panels, horizon, "The authors' piecewise stationary problems")

@@ -200,8 +200,8 @@ class BoundedPolicy(Policy):
     high: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        checks.number("low", self.low)
-        checks.number("high", self.high)
+        self._keep(low=checks.number("low", self.low))
+        self._keep(high=checks.number("high", self.high))
         if not self.low < self.high:
             raise InvalidValueError(
                 f"{type(self).__name__} needs low < high, not low = {self.low!r} and high = {self.high!r}."

@@ -15,6 +15,7 @@ import numpy as np
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.kernels import argmax
 
 if TYPE_CHECKING:
     from brigand.environments.environment import Environment
@@ -50,6 +51,13 @@ def pull_random(parameters: Any, header: Header, arms: Table, memory: Table, arm
 
 
 @kernel
+def mean_now(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
+) -> float:
+    return memory[header["phase"] * len(arms) + arm]["mean"]
+
+
+@kernel
 def select_best(
     parameters: Any,
     header: Header,
@@ -58,12 +66,7 @@ def select_best(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    first = header["phase"] * len(arms)
-    best = candidates[0]
-    for i in range(1, len(candidates)):
-        if memory[first + candidates[i]]["mean"] > memory[first + best]["mean"]:
-            best = candidates[i]
-    return best
+    return argmax(mean_now, parameters, header, arms, memory, candidates, rng)
 
 
 @kernel
@@ -101,7 +104,7 @@ class UniformRandom(Policy):
 
 @dataclass(frozen=True)
 class Oracle(Policy):
-    """Always pulls the arm with the largest mean, also after every breakpoint; made by `oracle`.
+    """Always pulls an arm with the largest mean, also after every breakpoint; made by `oracle`.
 
     Parameters
     ----------

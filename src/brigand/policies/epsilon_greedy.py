@@ -3,8 +3,8 @@
     epsilon_t = t^(-exponent)                 exponent 1/3: regret of order T^(2/3), nothing to be known
     epsilon_t = min(1, c K / (d^2 t))         0 < d <= the smallest gap, rewards in [0, 1]
 
-The random arm is uniform over all candidates, the greedy one included. Arms without a reward are pulled
-first.
+The random arm is uniform over all candidates, the greedy one included. Every arm is pulled once first, in
+random order.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
 Learning 47, 2002, Figure 3 (second schedule); Qi, Zhu, Guo, AAAI 2024 (t^(-1/3)). Cost: O(1) a step while the
@@ -48,7 +48,7 @@ def select(
     explore = rng.random()
     random_arm = candidates[int(rng.random() * len(candidates))]
     if header["pulled"] < len(arms):
-        arm = least_recently_pulled(arms, candidates)
+        arm = least_recently_pulled(arms, candidates, uniform)
         if arms[arm]["last"] == 0:
             return arm
     if explore < parameters.scale * (header["step"] + 1.0) ** -parameters.exponent:
@@ -76,15 +76,17 @@ def learn(
 class EpsilonGreedy(Policy):
     """Epsilon_t-greedy with one of two schedules.
 
+    Source: Auer, Cesa-Bianchi, Fischer, Machine Learning 47, 2002, Figure 3, for the one with c and d.
+
     Parameters
     ----------
-    exponent : float
-        epsilon_t = t^(-exponent), unless `c` and `d` are given.
+    exponent : float, optional
+        epsilon_t = t^(-exponent); by default 1/3. Not together with `c` and `d`.
     c, d : float, optional
         epsilon_t = min(1, c K / (d^2 t)), c > 0 and 0 < d <= 1.
     """
 
-    exponent: float = 1 / 3
+    exponent: float | None = None
     c: float | None = None
     d: float | None = None
 
@@ -95,12 +97,15 @@ class EpsilonGreedy(Policy):
     reference: ClassVar[str] = "auer2002finite"
 
     def __post_init__(self) -> None:
-        checks.number("EpsilonGreedy's exponent", self.exponent, 0.0)
-        if (self.c is None) != (self.d is None):
-            raise InvalidValueError("EpsilonGreedy takes c and d together, or neither.")
-        if self.c is not None and self.d is not None:
-            checks.number("EpsilonGreedy's c", self.c, above=0.0)
-            checks.number("EpsilonGreedy's d", self.d, high=1.0, above=0.0)
+        if (self.c is None) != (self.d is None) or (self.c is not None and self.exponent is not None):
+            raise InvalidValueError("EpsilonGreedy takes an exponent, or c and d together.")
+        if self.c is not None:
+            self._keep(c=checks.number("EpsilonGreedy's c", self.c, above=0.0))
+            self._keep(d=checks.number("EpsilonGreedy's d", self.d, high=1.0, above=0.0))
+        elif self.exponent is None:
+            self._keep(exponent=1 / 3)
+        else:
+            self._keep(exponent=checks.number("EpsilonGreedy's exponent", self.exponent, 0.0))
 
     @property
     def must_know(self) -> str:
@@ -108,5 +113,5 @@ class EpsilonGreedy(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
         if self.c is None or self.d is None:
-            return EpsilonGreedyParameters(1.0, float(self.exponent))
+            return EpsilonGreedyParameters(1.0, self.exponent or 0.0)
         return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0)

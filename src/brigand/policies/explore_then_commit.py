@@ -1,8 +1,8 @@
 """Explore-then-commit: every arm m times in turn, then the arm with the largest mean for ever.
 
 The choice is made once, at the first step after m K pulls, from the rewards that have arrived by then; later
-rewards do not change it. Ties are broken uniformly. The paper presents ETC as a special case of FE; it is
-not, because FE's means stay in use.
+rewards do not change it. Ties are broken uniformly; arms are explored in random order. The paper presents
+ETC as a special case of FE; it is not, because FE's means stay in use.
 
 Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design);
 Lattimore, Szepesvari, "Bandit Algorithms", 2020, chapter 6. Cost: O(K) a step before the commitment, O(1)
@@ -42,7 +42,7 @@ def select(
 ) -> int:
     uniform = rng.random()
     if header["step"] < parameters.m * len(arms):
-        return least_recently_pulled(arms, candidates)
+        return least_recently_pulled(arms, candidates, uniform)
     for i in range(len(candidates)):
         if candidates[i] == header["committed"]:
             return candidates[i]
@@ -68,6 +68,8 @@ def learn(
 class ExploreThenCommit(Policy):
     """Explore-then-commit with a fixed number of pulls of each arm.
 
+    Source: Garivier, Lattimore, Kaufmann, NeurIPS 2016.
+
     Parameters
     ----------
     m : int
@@ -83,7 +85,7 @@ class ExploreThenCommit(Policy):
     reference: ClassVar[str] = "garivier2016explore"
 
     def __post_init__(self) -> None:
-        checks.integer("m", self.m, 1)
+        self._keep(m=checks.integer("m", self.m, 1))
 
     @property
     def must_know(self) -> str:

@@ -155,6 +155,8 @@ def learn(
 class ForcedExploration(Policy):
     """FE, and with a window SW-FE: greedy, except that an arm left alone for f(r) steps is forced.
 
+    Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2.
+
     Parameters
     ----------
     sequence : ExplorationSequence
@@ -167,6 +169,11 @@ class ForcedExploration(Policy):
     reset_offset : int
         Resets follow the steps t with (t - reset_offset) mod window = 0: 0 in the paper, 1 in the
         authors' scripts.
+
+    Raises
+    ------
+    InvalidValueError
+        A setting is not allowed; or, when it is used, the sequence needs a horizon that is not known.
 
     Notes
     -----
@@ -199,9 +206,9 @@ class ForcedExploration(Policy):
                 f"not {self.sequence!r}."
             )
         if self.window is not None:
-            checks.integer("window", self.window, 1)
-        checks.integer("reset_round", self.reset_round, 0)
-        checks.integer("reset_offset", self.reset_offset, 0, self.window)
+            self._keep(window=checks.integer("window", self.window, 1))
+        self._keep(reset_round=checks.integer("reset_round", self.reset_round, 0))
+        self._keep(reset_offset=checks.integer("reset_offset", self.reset_offset, 0, self.window))
 
     @property
     def must_know(self) -> str:

@@ -113,9 +113,9 @@ class Constant(ExplorationSequence):
     shift: int = 0
 
     def __post_init__(self) -> None:
-        _check_shift(self.shift)
+        self._keep(shift=checks.integer("shift", self.shift, -1))
         if self.value is not None:
-            checks.number("Constant's value", self.value, 0.0, infinite=True)
+            self._keep(value=checks.number("Constant's value", self.value, 0.0, infinite=True))
 
     @property
     def needs_span(self) -> bool:
@@ -142,8 +142,8 @@ class Linear(ExplorationSequence):
     shift: int = 0
 
     def __post_init__(self) -> None:
-        checks.number("Linear's slope", self.slope, 0.0)
-        _check_shift(self.shift)
+        self._keep(slope=checks.number("Linear's slope", self.slope, 0.0))
+        self._keep(shift=checks.integer("shift", self.shift, -1))
 
     def form(self, span: int | None) -> Form:
         return Form(LINEAR, float(self.slope), self.shift)
@@ -167,9 +167,9 @@ class Exponential(ExplorationSequence):
     shift: int = 0
 
     def __post_init__(self) -> None:
-        _check_shift(self.shift)
+        self._keep(shift=checks.integer("shift", self.shift, -1))
         if self.base is not None:
-            checks.number("Exponential's base", self.base, 1.0)
+            self._keep(base=checks.number("Exponential's base", self.base, 1.0))
 
     @property
     def needs_span(self) -> bool:
@@ -184,6 +184,9 @@ class Exponential(ExplorationSequence):
 class Power(ExplorationSequence):
     """f(r) = (r + shift) ** exponent. Needs no horizon.
 
+    Where others count the first pulls of all arms as round 1 (github.com/DataWraith/banditbench does, with
+    r ** 2), that is ``shift=1`` here.
+
     Parameters
     ----------
     exponent : float
@@ -196,8 +199,8 @@ class Power(ExplorationSequence):
     shift: int = 0
 
     def __post_init__(self) -> None:
-        checks.number("Power's exponent", self.exponent, 0.0)
-        _check_shift(self.shift)
+        self._keep(exponent=checks.number("Power's exponent", self.exponent, 0.0))
+        self._keep(shift=checks.integer("shift", self.shift, -1))
 
     def form(self, span: int | None) -> Form:
         return Form(POWER, float(self.exponent), self.shift)
@@ -211,8 +214,7 @@ class Sequence(ExplorationSequence):
     ----------
     values : array-like or callable
         An array holds f(1), f(2), ..., and its last value goes on for ever. A callable takes r = 1, 2, ...
-        and is tabulated, with a check, as far as a run can get (at most `MAX_ROUNDS` rounds, and never
-        further than its first value above the horizon).
+        and is tabulated, with a check, as far as a run can get (at most `MAX_ROUNDS` rounds).
 
     Raises
     ------
@@ -230,10 +232,10 @@ class Sequence(ExplorationSequence):
     def __post_init__(self) -> None:
         values = import_name(self.values) if isinstance(self.values, str) else self.values
         if callable(values):
-            _check_values([values(r) for r in range(1, 65)])
+            _check_values([_called(values, r) for r in range(1, 65)])
         else:
             values = _check_values(values)
-        object.__setattr__(self, "values", values)
+        self._keep(values=values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: the array, or the name of the callable.
@@ -250,7 +252,7 @@ class Sequence(ExplorationSequence):
         except InvalidValueError:
             importable = False
         if not importable:
-            first = repr([float(f(r)) for r in range(1, 65)])
+            first = repr([_called(f, r) for r in range(1, 65)])
             name += f" (not importable, {hashlib.sha256(first.encode()).hexdigest()[:16]})"
         return {"type": type_name(type(self)), "values": name}
 
@@ -268,12 +270,8 @@ class Sequence(ExplorationSequence):
                     f"a callable sequence is tabulated for at most {MAX_ROUNDS} rounds, and this run may "
                     "have more; use Constant, Linear, Power, Exponential, or an array."
                 )
-            values.append(self.values(len(values) + 1))
+            values.append(_called(self.values, len(values) + 1))
         return np.array(_check_values(values))
-
-
-def _check_shift(shift: int) -> None:
-    checks.integer("shift", shift, -1)
 
 
 def _need_span(sequence: ExplorationSequence, span: int | None) -> int:
@@ -289,9 +287,14 @@ def _check_values(values: object) -> tuple[float, ...]:
     result = checks.numbers_tuple("the sequence", values, infinite=True)
     for r, (before, now) in enumerate(zip((0.0, *result), result, strict=False), start=1):
         if now < 0:
-            raise InvalidValueError(f"the sequence must not be negative, but f({r}) = {now:g}.")
+            raise InvalidValueError(f"the sequence must not be negative, but f({r}) = {now!r}.")
         if now < before:
             raise InvalidValueError(
-                f"the sequence must not decrease, but f({r - 1}) = {before:g} and f({r}) = {now:g}."
+                f"the sequence must not decrease, but f({r - 1}) = {before!r} and f({r}) = {now!r}."
             )
     return result
+
+
+def _called(f: Callable[[int], float], r: int) -> float:
+    """Return f(r) as a float."""
+    return checks.number(f"f({r})", f(r), infinite=True)

@@ -137,6 +137,8 @@ def learn_gaussian(
 class ThompsonBeta(BoundedPolicy):
     """Thompson sampling with a Beta(1, 1) prior for bounded rewards; others than the two ends are binarised.
 
+    Pulls the arm with the largest draw from Beta(1 + S, 1 + N - S). Source: Agrawal, Goyal, COLT 2012.
+
     Parameters
     ----------
     low, high : float
@@ -157,6 +159,9 @@ class ThompsonBeta(BoundedPolicy):
 class ThompsonGaussian(Policy):
     """Thompson sampling for Gaussian rewards.
 
+    Pulls the arm with the largest draw from N(mean, sigma^2 / N), or mean + t sqrt(Q / (N (N - 3))) with t
+    Student with N - 3 degrees of freedom. Source: Honda, Takemura, AISTATS 2014.
+
     Parameters
     ----------
     sigma : float, optional
@@ -174,7 +179,7 @@ class ThompsonGaussian(Policy):
 
     def __post_init__(self) -> None:
         if self.sigma is not None:
-            checks.number("ThompsonGaussian's sigma", self.sigma, above=0.0)
+            self._keep(sigma=checks.number("ThompsonGaussian's sigma", self.sigma, above=0.0))
 
     @property
     def must_know(self) -> str:

@@ -79,12 +79,20 @@ def learn(
 class UCB1(Policy):
     """UCB1 for rewards in [low, high], or for sigma-sub-Gaussian rewards.
 
+    Pulls the arm with the largest mean + (high - low) sqrt(2 log n / N), or mean + sigma sqrt(2 log n / N),
+    after n pulls, N of them of the arm. Source: Auer, Cesa-Bianchi, Fischer, Machine Learning 47, 2002.
+
     Parameters
     ----------
     low, high : float, optional
         The range of the rewards; its length scales the bound. By default [0, 1].
     sigma : float, optional
         The sub-Gaussian parameter, in place of a range.
+
+    Raises
+    ------
+    InvalidValueError
+        low is not below high, sigma is not positive, or both are given.
 
     Notes
     -----
@@ -105,14 +113,13 @@ class UCB1(Policy):
         if self.sigma is not None:
             if self.low is not None or self.high is not None:
                 raise InvalidValueError("UCB1 takes low and high, or sigma, not both.")
-            checks.number("UCB1's sigma", self.sigma, above=0.0)
+            self._keep(sigma=checks.number("UCB1's sigma", self.sigma, above=0.0))
             return
         low = 0.0 if self.low is None else checks.number("UCB1's low", self.low)
         high = 1.0 if self.high is None else checks.number("UCB1's high", self.high)
         if not low < high:
             raise InvalidValueError(f"UCB1 needs low < high, not low = {low:g} and high = {high:g}.")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self._keep(low=low, high=high)
 
     @property
     def must_know(self) -> str:

@@ -115,6 +115,8 @@ def _check_policies(policies: Mapping[str, Policy], environment: Environment) ->
 
 
 def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
+    if isinstance(replications, np.ndarray) and replications.ndim == 0:
+        replications = replications.item()
     if isinstance(replications, Iterable):
         numbers = tuple(checks.integer("a replication's number", i, 0) for i in replications)
     else:
@@ -127,5 +129,7 @@ def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def _check_checkpoints(checkpoints: Sequence[int], horizon: int) -> NDArray[np.int64]:
+    if not isinstance(checkpoints, Iterable):
+        raise InvalidValueError(f"checkpoints must be a list of steps, not {checkpoints!r}.")
     steps = {checks.integer("a checkpoint", step, 1, horizon) for step in checkpoints}
     return np.array(sorted(steps | {horizon}), np.int64)

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,8 +44,13 @@ class Results:
         Attributes: ``environments`` and ``policies`` as JSON, ``seed``, ``horizon``, versions, date.
     """
 
-    def __init__(self, dataset: xr.Dataset) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: xr.Dataset | Callable[[], xr.Dataset]) -> None:
+        self._given = dataset
+
+    @functools.cached_property
+    def dataset(self) -> xr.Dataset:
+        """The labelled arrays; made when they are first asked for, because xarray takes long to load."""
+        return self._given() if callable(self._given) else self._given
 
     @classmethod
     def from_arrays(
@@ -56,10 +61,12 @@ class Results:
         forced: NDArray[np.float64],
     ) -> Results:
         """Label the arrays that `simulate` filled; shapes as in the class's docstring."""
-        import xarray as xr  # 0.4 s
+        provenance = _provenance(plan)
 
-        return cls(
-            xr.Dataset(
+        def label() -> xr.Dataset:
+            import xarray as xr
+
+            return xr.Dataset(
                 {
                     "regret": (("policy", "replication", "step"), regret, {"units": "reward"}),
                     "pulls": (("policy", "replication", "step", "arm"), pulls),
@@ -71,9 +78,10 @@ class Results:
                     "step": plan.checkpoints,
                     "arm": np.arange(plan.environment.n_arms),
                 },
-                _provenance(plan),
+                provenance,
             )
-        )
+
+        return cls(label)
 
     @functools.cached_property
     def environments(self) -> tuple[Environment, ...]:
@@ -124,11 +132,14 @@ class Results:
     def over_instances(cls, results: Sequence[Results]) -> Results:
         """Join results of the same policies in several environments along a new dimension ``instance``.
 
-        Statistics are then over instances, each of which counts with its mean over replications.
+        Statistics are then over instances, each of which counts with its mean over replications. All have the
+        same number of replications, numbered from 0 in the joined results.
         """
         import xarray as xr
 
-        joined = xr.concat([part.dataset for part in results], "instance", combine_attrs="override")
+        count = results[0].dataset.sizes["replication"]
+        numbered = [part.dataset.assign_coords(replication=range(count)) for part in results]
+        joined = xr.concat(numbered, "instance", combine_attrs="override")
         joined.attrs["environments"] = json.dumps(
             [environment.to_json() for part in results for environment in part.environments]
         )
@@ -142,20 +153,31 @@ class Results:
         ResultFileError
             The file cannot be written.
         """
-        target = Path(path)
-        # Made in memory: an HDF5 file whose write failed half-way crashes the process when it is closed.
-        compressed = {name: {"zlib": True, "complevel": 1} for name in self.dataset.data_vars}
-        content = self.dataset.to_netcdf(engine="h5netcdf", encoding=compressed)
-        with atomic(target) as temporary:
-            temporary.write_bytes(content)
-        return target
+        return write_netcdf(self.dataset, Path(path))
 
     def __repr__(self) -> str:
         sizes = self.dataset.sizes
+        instances = f"{sizes['instance']} instances, " if "instance" in sizes else ""
         return (
-            f"Results: {', '.join(self.dataset['policy'].to_numpy())}; {sizes['arm']} arms, "
+            f"Results: {', '.join(self.dataset['policy'].to_numpy())}; {sizes['arm']} arms, {instances}"
             f"{int(self.dataset['step'][-1])} steps, {sizes['replication']} replications, seed {self.seed}"
         )
+
+
+def write_netcdf(dataset: xr.Dataset, target: Path) -> Path:
+    """Write a dataset as compressed NetCDF; the file is whole or not there at all.
+
+    Raises
+    ------
+    ResultFileError
+        The file cannot be written.
+    """
+    # Made in memory: an HDF5 file whose write failed half-way crashes the process when it is closed.
+    compressed = {name: {"zlib": True, "complevel": 1} for name in dataset.data_vars}
+    content = dataset.to_netcdf(engine="h5netcdf", encoding=compressed)
+    with atomic(target) as temporary:
+        temporary.write_bytes(content)
+    return target
 
 
 def load(path: str | os.PathLike[str]) -> Results:
@@ -197,7 +219,9 @@ def regret_statistics(regret: xr.DataArray) -> xr.Dataset:
 
     n = regret.sizes["replication"]
     mean = regret.mean("replication")
-    sd = regret.std("replication", ddof=1) if n > 1 else xr.full_like(mean, math.nan)
+    # Relative to the largest, so that the squares of very large or small regrets neither overflow nor vanish.
+    scale = float(np.abs(regret).max()) or 1.0
+    sd = scale * (regret / scale).std("replication", ddof=1) if n > 1 else xr.full_like(mean, math.nan)
     half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * sd / math.sqrt(n)
     quantiles = regret.quantile([0.1, 0.5, 0.9], "replication")
     names = {"q10": 0.1, "median": 0.5, "q90": 0.9}

@@ -16,7 +16,7 @@ from brigand.policies.base import Policy, State
 from brigand.rng import Stream
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
-from brigand.simulation.step import simulation_loop
+from brigand.simulation.step import check_choices, simulation_loop
 
 CHUNK_STEPS = 2_000_000
 """About this many steps are given to a thread at a time: 0.1 s, so that stopping is prompt."""
@@ -63,6 +63,8 @@ def simulate(
     ------
     InvalidValueError, UnsupportedRewardError
         An argument is not allowed; nothing was run.
+    PolicyError
+        A policy of yours chose an arm that is not there.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Runner:
         informed = policy.informed(plan.environment)
         n_arms = plan.environment.n_arms
         self._plan = plan
+        self._policy = policy
         self._rewards = Stream(plan.seed, plan.environment)
         self._choices = Stream(plan.seed, policy)
         self._parameters = informed.parameters(n_arms, plan.horizon)
@@ -116,21 +119,23 @@ class Runner:
         environment = plan.environment
         rng = self._choices.generator(replication)
         state = self._fresh_state(int(rng.integers(2**63)))
-        counts = np.empty((len(plan.checkpoints), *environment.means.shape), np.int64)
-        self._loop(
+        pulls = np.empty((len(plan.checkpoints), environment.n_arms), np.int64)
+        regret = np.empty(len(plan.checkpoints))
+        failed = self._loop(
             self._parameters,
             *state,
             self._candidates,
             *environment.compiled,
+            environment.gaps,
             plan.checkpoints,
             self._rewards.generator(replication),
             rng,
-            counts,
+            pulls,
+            regret,
         )
-        # From integer counts: exact, and the same for every way of simulating.
-        regret = (counts * environment.gaps).sum(axis=(1, 2))
+        check_choices(self._policy, failed)
         names = state.arms.dtype.names or ()
-        return regret, counts.sum(axis=1), state.arms["forced"] if "forced" in names else None
+        return regret, pulls, state.arms["forced"] if "forced" in names else None
 
     def _fresh_state(self, key: int) -> State:
         header = np.array([self._start.header])[0]

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from brigand import jit
 from brigand.environments.draw import draw
-from brigand.policies.base import Header, Kernels, Table
+from brigand.errors import PolicyError
+from brigand.policies.base import Header, Kernels, Policy, Table
 
 BLOCK = 1024
 """Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
 
 
 @functools.cache
-def simulation_loop(kernels: Kernels) -> Callable[..., None]:
+def simulation_loop(kernels: Kernels) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` against an environment.
 
     Parameters
@@ -30,8 +31,10 @@ def simulation_loop(kernels: Kernels) -> Callable[..., None]:
     -------
     callable
         ``loop(parameters, header, arms, memory, candidates, laws, table, starts, uses_uniform,
-        uses_normal, checkpoints, reward_rng, rng, counts)``. It changes the state, and fills ``counts``,
-        int64 of shape (checkpoints, phases, K), with the pulls up to and including each checkpoint.
+        uses_normal, gaps, checkpoints, reward_rng, rng, pulls, regret)``. It changes the state, and fills
+        ``pulls``, int64 of shape (checkpoints, K), and ``regret``, float64 of shape (checkpoints,), up to
+        and including each checkpoint. It returns 0, or the step at which the policy chose an arm that is
+        not there.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
@@ -46,14 +49,16 @@ def simulation_loop(kernels: Kernels) -> Callable[..., None]:
         starts: NDArray[np.int64],
         uses_uniform: bool,
         uses_normal: bool,
+        gaps: NDArray[np.float64],
         checkpoints: NDArray[np.int64],
         reward_rng: np.random.Generator,
         rng: np.random.Generator,
-        counts: NDArray[np.int64],
-    ) -> None:
+        pulls: NDArray[np.int64],
+        regret: NDArray[np.float64],
+    ) -> int:
         uniforms = np.zeros(BLOCK)
         normals = np.zeros(BLOCK)
-        pulls = np.zeros((len(starts), len(arms)), np.int64)
+        counts = np.zeros((len(starts), len(arms)), np.int64)
         done = 0
         phase = 0
         for checkpoint in range(len(checkpoints)):
@@ -70,27 +75,35 @@ def simulation_loop(kernels: Kernels) -> Callable[..., None]:
                         normals[i] = reward_rng.standard_normal()
                 for i in range(end - done):
                     arm = select(parameters, header, arms, memory, candidates, rng)
+                    if not 0 <= arm < len(arms):
+                        return done + i + 1
                     pull(parameters, header, arms, memory, arm)
                     reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
                     learn(parameters, header, arms, memory, arm, reward, done + i + 1)
-                    pulls[phase, arm] += 1
+                    counts[phase, arm] += 1
                 done = end
+            # From integer counts: exact, and the same for every way of simulating.
+            pulls[checkpoint] = 0
+            regret[checkpoint] = 0.0
             for p in range(len(starts)):
                 for k in range(len(arms)):
-                    counts[checkpoint, p, k] = pulls[p, k]
+                    pulls[checkpoint, k] += counts[p, k]
+                    regret[checkpoint] += counts[p, k] * gaps[p, k]
+        return 0
 
     return jit.compile_loop(simulate, *kernels)
 
 
 @functools.cache
-def trace_loop(kernels: Kernels) -> Callable[..., None]:
+def trace_loop(kernels: Kernels) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` on a table of rewards.
 
     Returns
     -------
     callable
         ``loop(parameters, header, arms, memory, candidates, rewards, rng, chosen)``. It changes the state,
-        and fills ``chosen``, int64 of shape (T,), with the arms pulled.
+        and fills ``chosen``, int64 of shape (T,), with the arms pulled. It returns 0, or the step at which
+        the policy chose an arm that is not there.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
@@ -103,11 +116,27 @@ def trace_loop(kernels: Kernels) -> Callable[..., None]:
         rewards: NDArray[np.float64],
         rng: np.random.Generator,
         chosen: NDArray[np.int64],
-    ) -> None:
+    ) -> int:
         for i in range(len(chosen)):
             arm = select(parameters, header, arms, memory, candidates, rng)
+            if not 0 <= arm < len(arms):
+                return i + 1
             pull(parameters, header, arms, memory, arm)
             learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
             chosen[i] = arm
+        return 0
 
     return jit.compile_loop(trace, *kernels)
+
+
+def check_choices(policy: Policy, step: int) -> None:
+    """Raise if a loop returned a step at which the policy chose an arm that is not there.
+
+    Raises
+    ------
+    PolicyError
+        `step` is not 0.
+    """
+    if step:
+        name = type(policy).__name__
+        raise PolicyError(f"{name}'s select returned an arm that is not there, at step {step}.")

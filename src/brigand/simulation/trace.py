@@ -11,7 +11,7 @@ from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 from brigand.rng import Stream, check_seed
 from brigand.simulation.plan import check_sum
-from brigand.simulation.step import trace_loop
+from brigand.simulation.step import check_choices, trace_loop
 
 
 def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool = True) -> NDArray[np.int64]:
@@ -38,7 +38,11 @@ def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool 
         The table is no table, empty, or holds NaN or infinities.
     UnsupportedRewardError
         It holds rewards that the policy cannot work with.
+    PolicyError
+        The policy chose an arm that is not there.
     """
+    if not isinstance(policy, Policy):
+        raise InvalidValueError(f"policy must be a policy such as UCB1(0, 1), not {policy!r}.")
     table = _check_rewards(rewards)
     horizon, n_arms = table.shape
     policy.check_rewards(float(table.min()), float(table.max()), "the table")
@@ -49,7 +53,7 @@ def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool 
     chosen = np.empty(horizon, np.int64)
     loop: Any = trace_loop(policy.kernels)
     run = loop if compiled else loop.py_func
-    run(parameters, *state, np.arange(n_arms), table, rng, chosen)
+    check_choices(policy, run(parameters, *state, np.arange(n_arms), table, rng, chosen))
     return chosen
 
 
