@@ -36,12 +36,45 @@ if TYPE_CHECKING:
         UnsupportedRewardError as UnsupportedRewardError,
     )
     from brigand.jit import kernel as kernel
-    from brigand.policies.base import Kernels as Kernels, Policy as Policy, record as record
+    from brigand.policies.ad_switch import AdSwitch as AdSwitch
+    from brigand.policies.ada_iltcb import AdaILTCB as AdaILTCB
+    from brigand.policies.base import (
+        BoundedPolicy as BoundedPolicy,
+        Kernels as Kernels,
+        Policy as Policy,
+        record as record,
+    )
     from brigand.policies.baselines import Oracle as Oracle, UniformRandom as UniformRandom, oracle as oracle
+    from brigand.policies.besa import BESA as BESA
     from brigand.policies.catalogue import CATALOGUE as CATALOGUE
+    from brigand.policies.cusum_ucb import CUSUMUCB as CUSUMUCB, PHTUCB as PHTUCB
+    from brigand.policies.empirical_variance_ucb import EmpiricalVarianceUCB as EmpiricalVarianceUCB
     from brigand.policies.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+    from brigand.policies.exp3 import EXP3 as EXP3, EXP3S as EXP3S
     from brigand.policies.explore_then_commit import ExploreThenCommit as ExploreThenCommit
+    from brigand.policies.extended_robust_ucb import ExtendedRobustUCB as ExtendedRobustUCB
     from brigand.policies.forced_exploration import ForcedExploration as ForcedExploration
+    from brigand.policies.forgetting_thompson import (
+        DiscountedThompson as DiscountedThompson,
+        SlidingWindowThompson as SlidingWindowThompson,
+        SlidingWindowThompsonGaussian as SlidingWindowThompsonGaussian,
+    )
+    from brigand.policies.garivier_moulines import (
+        DiscountedUCB as DiscountedUCB,
+        SlidingWindowUCB as SlidingWindowUCB,
+    )
+    from brigand.policies.giro import GIRO as GIRO
+    from brigand.policies.glr_klucb import GLRKLUCB as GLRKLUCB
+    from brigand.policies.kl_ucb import KLUCB as KLUCB, SlidingWindowKLUCB as SlidingWindowKLUCB
+    from brigand.policies.kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
+    from brigand.policies.lattimore import Lattimore as Lattimore
+    from brigand.policies.lb_sda import LBSDALM as LBSDALM
+    from brigand.policies.m_ucb import MUCB as MUCB
+    from brigand.policies.moss import MOSS as MOSS
+    from brigand.policies.npts import NPTS as NPTS, MultinomialTS as MultinomialTS
+    from brigand.policies.phe import PHE as PHE
+    from brigand.policies.reboot import ReBoot as ReBoot
+    from brigand.policies.robust_ucb import RobustUCB as RobustUCB
     from brigand.policies.sequences import (
         Constant as Constant,
         ExplorationSequence as ExplorationSequence,
@@ -50,8 +83,18 @@ if TYPE_CHECKING:
         Power as Power,
         Sequence as Sequence,
     )
+    from brigand.policies.sequential_etc import (
+        BestArmETC as BestArmETC,
+        FixedBudgetETC as FixedBudgetETC,
+        SequentialETC as SequentialETC,
+    )
+    from brigand.policies.ssmc import SSMC as SSMC
+    from brigand.policies.sub_sampling import LBSDA as LBSDA, RBSDA as RBSDA, WRSDA as WRSDA
+    from brigand.policies.sw_lb_sda import SlidingWindowLBSDA as SlidingWindowLBSDA
     from brigand.policies.thompson import ThompsonBeta as ThompsonBeta, ThompsonGaussian as ThompsonGaussian
     from brigand.policies.ucb1 import UCB1 as UCB1
+    from brigand.policies.ucb_normal import UCBNormal as UCBNormal
+    from brigand.policies.ucb_v import UCBV as UCBV
     from brigand.simulation.results import Results as Results, load as load
     from brigand.simulation.run import simulate as simulate
     from brigand.simulation.trace import trace as trace
@@ -66,12 +109,39 @@ _HOME = {
         "BrigandError InvalidValueError PolicyError ResultFileError UnknownNameError UnsupportedRewardError"
     ),
     "jit": "kernel",
-    "policies.base": "Kernels Policy record",
+    "policies.base": "BoundedPolicy Kernels Policy record",
     "policies.baselines": "Oracle UniformRandom oracle",
     "policies.catalogue": "CATALOGUE",
     "policies.epsilon_greedy": "EpsilonGreedy",
     "policies.explore_then_commit": "ExploreThenCommit",
     "policies.forced_exploration": "ForcedExploration",
+    "policies.exp3": "EXP3 EXP3S",
+    "policies.forgetting_thompson": "DiscountedThompson SlidingWindowThompson SlidingWindowThompsonGaussian",
+    "policies.garivier_moulines": "DiscountedUCB SlidingWindowUCB",
+    "policies.giro": "GIRO",
+    "policies.kl_ucb": "KLUCB SlidingWindowKLUCB",
+    "policies.kl_ucb_plus_plus": "KLUCBPlusPlus",
+    "policies.moss": "MOSS",
+    "policies.npts": "NPTS MultinomialTS",
+    "policies.phe": "PHE",
+    "policies.reboot": "ReBoot",
+    "policies.ucb_normal": "UCBNormal",
+    "policies.ucb_v": "UCBV",
+    "policies.ad_switch": "AdSwitch",
+    "policies.ada_iltcb": "AdaILTCB",
+    "policies.besa": "BESA",
+    "policies.cusum_ucb": "CUSUMUCB PHTUCB",
+    "policies.empirical_variance_ucb": "EmpiricalVarianceUCB",
+    "policies.extended_robust_ucb": "ExtendedRobustUCB",
+    "policies.glr_klucb": "GLRKLUCB",
+    "policies.lattimore": "Lattimore",
+    "policies.lb_sda": "LBSDALM",
+    "policies.sw_lb_sda": "SlidingWindowLBSDA",
+    "policies.m_ucb": "MUCB",
+    "policies.robust_ucb": "RobustUCB",
+    "policies.sequential_etc": "BestArmETC FixedBudgetETC SequentialETC",
+    "policies.ssmc": "SSMC",
+    "policies.sub_sampling": "LBSDA RBSDA WRSDA",
     "policies.sequences": "Constant Exponential ExplorationSequence Linear Power Sequence",
     "policies.thompson": "ThompsonBeta ThompsonGaussian",
     "policies.ucb1": "UCB1",

@@ -1,0 +1,174 @@
+"""Empirical-variance UCB: the authors' sequence, the index by hand, the rule for sd = 0."""
+
+import math
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.policies import empirical_variance_ucb
+from brigand.policies.empirical_variance_ucb import EmpiricalVarianceUCB
+
+AUTHORS = EmpiricalVarianceUCB(initial_pulls=1, c=0)
+POLICIES = [EmpiricalVarianceUCB(), AUTHORS, EmpiricalVarianceUCB(2.0, 3, 4.0)]
+
+
+def test_the_authors_sequence_arm_by_arm(traces):
+    assert np.array_equal(br.trace(AUTHORS, traces["rewards"]), traces["Lattimore"])
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_every_choice_follows_the_definition(policy):
+    horizon = 600
+    rewards = np.array([0.1, 0.3, 0.6]) + np.random.default_rng(4).standard_normal((horizon, 3))
+    seen = [[], [], []]
+    for step, arm in enumerate(br.trace(policy, rewards)):
+        first = step // 3
+        if first < policy.initial_pulls:
+            expected = step % 3
+        else:
+            log = math.log(horizon)
+            expected = np.argmax(
+                [
+                    math.inf
+                    if np.std(x) == 0 and len(x) < policy.c * log
+                    else np.mean(x) + math.sqrt(policy.factor) * np.std(x) * math.sqrt(log / len(x))
+                    for x in seen
+                ]
+            )
+        assert arm == expected
+        seen[arm].append(rewards[step, arm])
+
+
+def test_the_index_by_hand():
+    policy = EmpiricalVarianceUCB()
+    parameters, state = policy.parameters(2, 100), policy.start(2, 100)
+    assert empirical_variance_ucb.index(parameters, *state, 0, None) == math.inf
+    for step, reward in enumerate([0.0, 1.0, 1.0, 0.0], start=1):
+        policy.kernels.pull(parameters, *state, 0)
+        policy.kernels.learn(parameters, *state, 0, reward, step)
+    expected = 0.5 + math.sqrt(24) * 0.5 * math.sqrt(math.log(100) / 4)
+    assert empirical_variance_ucb.index(parameters, *state, 0, None) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize(("c", "pulls"), [(0.0, 2), (1.0, 5), (3.0, 14)])
+def test_an_arm_without_spread_is_infinite_below_c_log_t(c, pulls):
+    """log 100 = 4.6. Arm 0 always pays 0, and has no bonus once it has a finite index."""
+    rewards = np.column_stack([np.zeros(100), np.random.default_rng(0).random(100)])
+    arms = br.trace(EmpiricalVarianceUCB(c=c), rewards)
+    assert (arms == 0).sum() == pulls
+
+
+def test_the_stand_in_leaves_the_best_arm_in_some_runs_and_ours_does_not():
+    """Bernoulli(0.5) and (0.7): one pull each misleads in 15 % of the runs. Level below 1e-9, 200 runs."""
+    environment = br.Environment.stationary([br.Bernoulli(0.5), br.Bernoulli(0.7)])
+    policies = {"theirs": AUTHORS, "ours": EmpiricalVarianceUCB(c=8)}
+    regret = br.simulate(environment, policies, 2000, 200, seed=3).dataset["regret"].to_numpy()[:, :, -1]
+    stuck = (regret > 0.9 * 0.2 * 2000).mean(axis=1)
+    assert 0.05 < stuck[0] < 0.3
+    assert stuck[1] == 0.0
+
+
+def test_regret_in_law_is_that_of_the_authors_script():
+    """Their medians over 100 runs are 510 (Bernoulli) and 585 (Gaussian), with quartiles far apart.
+
+    Of 60 runs between 25 % and 75 % are below a true median but for a chance of 6e-5 on each side.
+    """
+    for family, median in (("bernoulli", 510.3), ("gaussian", 585.2)):
+        environment = br.random_environment(family, 10, 100_000, seed=1)
+        results = br.simulate(environment, {"x": AUTHORS}, 100_000, 60, seed=5)
+        below = (results.dataset["regret"].to_numpy()[0, :, -1] < median).mean()
+        assert 0.25 < below < 0.75
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("kind", ["0/1", "unit", "normal", "huge"])
+def test_compiled_code_and_plain_python_make_the_same_decisions(policy, kind):
+    rng = np.random.default_rng(1)
+    rewards = {
+        "0/1": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
+        "unit": rng.random((300, 4)),
+        "normal": rng.standard_normal((300, 4)),
+        "huge": 1e150 * rng.standard_normal((300, 4)),
+    }[kind]
+    compiled = br.trace(policy, rewards, seed=3)
+    assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
+
+
+def test_it_learns():
+    """Random pulls cost 400. 200 runs."""
+    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
+    regret = br.simulate(environment, {"x": EmpiricalVarianceUCB()}, 2000, 200, seed=2).dataset["regret"]
+    assert regret.to_numpy()[0, :, -1].mean() < 150
+
+
+def test_late_and_shuffled_rewards_give_the_same_mean_and_spread():
+    policy = EmpiricalVarianceUCB()
+    rng = np.random.default_rng(2)
+    rewards = rng.random((200, 3))
+    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
+    waiting = []
+    for step in range(1, 201):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        waiting.append((step, int(arm)))
+        if step % 40 == 0:
+            rng.shuffle(waiting)
+            for done, k in [waiting.pop() for _ in range(30)]:
+                policy.kernels.learn(parameters, *state, int(k), rewards[done - 1, k], int(done))
+    for done, k in waiting:
+        policy.kernels.learn(parameters, *state, int(k), rewards[done - 1, k], int(done))
+    assert state.arms["count"].tolist() == state.arms["pulls"].tolist()
+    assert state.arms["count"].sum() == 200
+
+
+def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy():
+    policy = EmpiricalVarianceUCB(c=4)
+    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
+    rng = np.random.default_rng(0)
+    for step in range(1, 2001):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        if arm != 2:
+            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.random(), step)
+    assert state.arms["pulls"][2] == 31  # 4 log 2000 = 30.4
+    assert state.arms["pulls"][1] > 1500
+
+
+def test_candidates_are_respected_also_while_first_pulls_are_due():
+    policy = EmpiricalVarianceUCB()
+    rng = np.random.default_rng(1)
+    parameters, state = policy.parameters(4, 200), policy.start(4, 200)
+    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
+    for step in range(1, 201):
+        arm = policy.kernels.select(parameters, *state, allowed[step % 4], rng)
+        assert arm in allowed[step % 4]
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e300])
+def test_constant_rewards_one_arm_one_step(reward):
+    for policy in POLICIES:
+        assert br.trace(policy, [[reward]]).tolist() == [0]
+        assert br.trace(policy, np.full((60, 1), reward)).tolist() == [0] * 60
+        assert set(br.trace(policy, np.full((200, 4), reward))) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"factor": 0}, "factor must be > 0, not 0"),
+        ({"initial_pulls": 0}, "initial_pulls must be >= 1, not 0"),
+        ({"initial_pulls": 1.5}, "initial_pulls must be an integer"),
+        ({"c": -1}, "c must be >= 0, not -1"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(arguments, message):
+    with pytest.raises(br.InvalidValueError, match=message):
+        EmpiricalVarianceUCB(**arguments)
+
+
+def test_the_horizon_is_needed():
+    with pytest.raises(br.InvalidValueError, match="EmpiricalVarianceUCB needs the horizon"):
+        EmpiricalVarianceUCB().parameters(2, None)

@@ -1,0 +1,218 @@
+"""M-UCB: the authors' sequence, the window's sums, the tuning."""
+
+import math
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.policies import m_ucb
+from brigand.policies.base import Kernels
+from brigand.policies.kernels import learn_mean
+from brigand.policies.m_ucb import MUCB
+
+POLICIES = [MUCB(changes=3), MUCB(20, 4.0, 0.3), MUCB(8, 2.0, 1.0), MUCB(None, changes=0, least_change=0.9)]
+LEARNERS = [MUCB(100, changes=1), MUCB(200, gamma=0.05)]
+BOUND = 150
+CAUGHT = 700
+BAD = [
+    ((MUCB, {}), "MUCB needs gamma, or changes"),
+    ((MUCB, {"w": 7, "gamma": 0.1}), "MUCB's w must be even, not 7"),
+    ((MUCB, {"w": 0, "gamma": 0.1}), "MUCB's w must be"),
+    ((MUCB, {"w": None, "gamma": 0.1}), "MUCB needs w, or least_change"),
+    ((MUCB, {"gamma": 1.5}), r"MUCB's gamma must be in \[0, 1\], not 1.5"),
+    ((MUCB, {"gamma": 0.1, "b": -1}), "MUCB's b must be >= 0"),
+    ((MUCB, {"changes": -1}), "MUCB's changes must be"),
+    ((MUCB, {"gamma": 0.1, "least_change": 0}), "least_change must be in"),
+]
+
+
+def play(policy, rewards, delay=0, silent=(), candidates=None, key=1):
+    """Run the kernels in plain Python, each reward `delay` steps late; return the state and the arms."""
+    horizon, n_arms = rewards.shape
+    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
+    rng, waiting, arms = np.random.default_rng(0), [], []
+    for step in range(1, horizon + 1):
+        allowed = np.arange(n_arms) if candidates is None else candidates(step)
+        arm = policy.kernels.select(parameters, *state, allowed, rng)
+        assert arm in allowed
+        policy.kernels.pull(parameters, *state, arm)
+        arms.append(arm)
+        if arm not in silent:
+            waiting.append((arm, rewards[step - 1, arm], step))
+        while len(waiting) > delay:
+            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
+    return state, np.array(arms)
+
+
+def authors_select(parameters, header, arms, memory, candidates, rng):
+    """Their clock is t - s with 0-based t: 0 at first, but 1 right after a restart, so that arm 0 waits."""
+    clock = header["step"] - max(header["restart"] - 1, 0)
+    forced = clock % parameters.period
+    if forced < len(arms):
+        return forced
+    best, chosen = -math.inf, 0
+    for arm in range(len(arms)):
+        count = arms[arm]["count"] + 1e-12
+        mean = arms[arm]["mean"] if arms[arm]["count"] > 0 else 0.0
+        value = mean + math.sqrt(2.0 * math.log(clock) / count)
+        if value > best:
+            best, chosen = value, arm
+    return chosen
+
+
+class AuthorsMUCB(MUCB):
+    """As in their scripts: our test and restart, their clock."""
+
+    kernels = Kernels(authors_select, m_ucb.pull, m_ucb.learn)
+    reward_support = (-math.inf, math.inf)
+
+
+def test_the_authors_sequence(traces):
+    policy = AuthorsMUCB(100, 8.0, 0.2)
+    assert np.array_equal(br.trace(policy, traces["rewards"], compiled=False), traces["M_UCB"])
+
+
+class Reference:
+    """The definition, with lists."""
+
+    def __init__(self, policy, n_arms):
+        self.p, self.k = policy, n_arms
+        self.x, self.t, self.tau, self.restarts = [[] for _ in range(n_arms)], 0, 0, 0
+
+    def allowed(self):
+        t = self.t + 1
+        if self.p.gamma > 0:
+            place = (t - self.tau) % math.floor(self.k / self.p.gamma)
+            if 1 <= place <= self.k:
+                return [place - 1]
+        bonus = math.sqrt(2 * math.log(t - self.tau))
+        index = [np.mean(x) + bonus / math.sqrt(len(x)) if x else math.inf for x in self.x]
+        return [a for a, v in enumerate(index) if v == max(index)]
+
+    def learn(self, arm, reward):
+        self.t += 1
+        self.x[arm].append(reward)
+        x, w = self.x[arm], self.p.w
+        if len(x) >= w and abs(sum(x[-w // 2 :]) - sum(x[-w : -w // 2])) > self.p.b:
+            self.x, self.tau = [[] for _ in range(self.k)], self.t
+            self.restarts += 1
+
+
+@pytest.mark.parametrize("policy", [MUCB(20, 2.0, 0.3), MUCB(10, 1.2, 0.0), MUCB(50, 5.0, 0.6)], ids=repr)
+def test_every_choice_is_the_definitions(policy):
+    rng = np.random.default_rng(3)
+    means = np.repeat([[0.2, 0.5, 0.6], [0.7, 0.2, 0.5], [0.1, 0.2, 0.9]], 300, axis=0)
+    rewards = means + rng.uniform(-0.1, 0.1, means.shape)
+    reference = Reference(policy, 3)
+    for step, arm in enumerate(br.trace(policy, rewards)):
+        assert arm in reference.allowed(), step
+        reference.learn(arm, rewards[step, arm])
+    assert reference.restarts >= 1
+
+
+def test_the_two_sums_are_those_of_the_window():
+    x = np.random.default_rng(0).random(337)
+    state, _ = play(MUCB(10, math.inf, 0.0), x[:, None])
+    assert state.arms["recent"][0] == pytest.approx(x[-5:].sum(), rel=1e-13)
+    assert state.arms["older"][0] == pytest.approx(x[-10:-5].sum(), rel=1e-13)
+
+
+def test_a_restart_by_hand():
+    """w = 4, b = 1: the sums 0 and 2 differ by more; all arms start anew, and arm 0 is forced again."""
+    policy = MUCB(4, 1.0, 0.5)
+    parameters, state = policy.parameters(2, None), policy.start(2, None)
+    assert parameters.period == 4
+    for step, reward in enumerate([0.0, 0.0, 1.0, 1.0], start=1):
+        assert state.header["restarts"] == 0
+        policy.kernels.pull(parameters, *state, 1)
+        policy.kernels.learn(parameters, *state, 1, reward, step)
+    assert (state.header["restarts"], state.header["restart"]) == (1, 4)
+    assert state.arms["count"].tolist() == [0, 0]
+    assert policy.kernels.select(parameters, *state, np.arange(2), np.random.default_rng(0)) == 0
+    policy.kernels.learn(parameters, *state, 1, 1.0, 3)
+    assert state.arms["count"].tolist() == [0, 0]
+
+
+def test_rises_and_falls_are_seen_alike():
+    x = np.concatenate(
+        [np.random.default_rng(0).random(300) * 0.4, 0.5 + np.random.default_rng(1).random(99) / 2]
+    )
+    rise, _ = play(MUCB(50, 8.0, 0.0), x[:, None])
+    fall, _ = play(MUCB(50, 8.0, 0.0), 1 - x[:, None])
+    assert rise.header["restart"] == fall.header["restart"] > 300
+
+
+def base_learn(parameters, header, arms, memory, arm, reward, step):
+    learn_mean(arms, arm, reward)
+    arms[arm]["inverse_root"] = 1.0 / math.sqrt(arms[arm]["count"])
+
+
+class Base(MUCB):
+    """UCB with forced pulls, and no test."""
+
+    kernels = Kernels(m_ucb.select, m_ucb.pull, base_learn)
+
+
+def test_without_alarms_it_is_the_base_policy(rewards01):
+    _, base = play(Base(20, 1.0, 0.2), rewards01)
+    assert np.array_equal(play(MUCB(20, math.inf, 0.2), rewards01)[1], base)
+
+
+def test_the_tuning():
+    parameters = MUCB(800, changes=4).parameters(5, 100_000)
+    assert parameters.b == pytest.approx(100.65472869753215, rel=1e-12)
+    gamma = math.sqrt(4 * 5 * (2 * parameters.b + 3 * math.sqrt(800)) / 200_000)
+    assert parameters.period == math.floor(5 / gamma)
+    assert MUCB(800, gamma=0.04798525912188081).parameters(5, 100_000).period == 104
+    assert MUCB(None, gamma=0.1, least_change=0.5).parameters(5, 100_000).w == 1164
+    assert MUCB(None, gamma=0.1, least_change=0.1).parameters(5, 100_000).w == 29082  # 29080.2, made even
+    assert MUCB(changes=0).parameters(5, 1000).period == 0
+    with pytest.raises(br.InvalidValueError, match="MUCB needs the horizon"):
+        MUCB(changes=4).parameters(5, None)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_compiled_equals_plain_python(policy, rewards01):
+    for rewards in (rewards01[:300], np.random.default_rng(5).random((300, 4))):
+        plain = br.trace(policy, rewards, seed=3, compiled=False)
+        assert np.array_equal(br.trace(policy, rewards, seed=3), plain)
+
+
+@pytest.mark.parametrize("policy", LEARNERS, ids=repr)
+def test_it_learns(policy):
+    """200 runs; random pulls cost 400."""
+    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
+    results = br.simulate(environment, {"it": policy}, 2000, 200)
+    assert results.dataset["regret"].isel(step=-1).mean() < BOUND
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_late_and_missing_rewards(policy):
+    rewards = np.random.default_rng(1).random((1500, 4)) * [0.3, 0.5, 0.7, 1.0]
+    _, arms = play(policy, rewards, delay=20)
+    assert len(arms) == 1500
+    _, arms = play(policy, rewards, silent=(3,))
+    assert np.bincount(arms, minlength=4)[3] <= CAUGHT
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_it_keeps_to_the_candidates(policy):
+    rewards = np.random.default_rng(2).random((400, 4))
+    allowed = [np.array(c) for c in ([0], [1, 3], [0, 2, 3], [0, 1, 2, 3])]
+    play(policy, rewards, candidates=lambda step: allowed[step * 7 % 4])
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
+def test_one_arm_one_step_and_constant_rewards(policy, value):
+    assert br.trace(policy, np.full((50, 1), value), compiled=False).tolist() == [0] * 50
+    assert br.trace(policy, np.full((1, 3), value), compiled=False).shape == (1,)
+    assert br.trace(policy, np.full((200, 3), value), compiled=False).shape == (200,)
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_settings(arguments, message):
+    policy, settings = arguments
+    with pytest.raises(br.InvalidValueError, match=message):
+        policy(**settings)

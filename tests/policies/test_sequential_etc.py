@@ -1,0 +1,249 @@
+"""Explore-then-commit of Garivier, Lattimore, Kaufmann: stopping times by hand, the definition, laws."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import brigand as br
+from brigand.policies.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
+
+SEQUENTIAL = [SequentialETC(0.4, 0.5), SequentialETC(1.5), BestArmETC(0.5), BestArmETC(0.5, 4.0)]
+POLICIES = [FixedBudgetETC(0.4, 0.5), *SEQUENTIAL]
+
+
+@pytest.mark.parametrize(
+    ("gap", "sigma", "horizon"), [(0.4, 0.5, 2000), (1.0, 1.0, 10_000), (0.2, 1.0, 100_000)]
+)
+def test_the_fixed_budget_solves_its_equation(gap, sigma, horizon):
+    """W(x) e^W(x) = x, and n is the least integer at or above 2 W / D^2."""
+    m = FixedBudgetETC(gap, sigma).parameters(2, horizon).m
+    delta = gap / sigma
+    w = m * delta**2 / 2
+    assert w * math.exp(w) >= horizon**2 * delta**4 / (32 * math.pi) * (1 - 1e-12)
+    w = (m - 1) * delta**2 / 2
+    assert w * math.exp(w) < horizon**2 * delta**4 / (32 * math.pi)
+
+
+def test_the_fixed_budget_by_hand():
+    """T = 10,000, gap 1: W(1e8 / 100.53) = 11.378..., so 23 pulls of each arm."""
+    assert special.lambertw(1e8 / (32 * math.pi)).real == pytest.approx(11.378, abs=0.001)
+    assert FixedBudgetETC(1.0).parameters(2, 10_000).m == 23
+    rewards = np.tile([0.9, 0.1], (10_000, 1))
+    rewards[46:] = [-5.0, 5.0]
+    arms = br.trace(FixedBudgetETC(1.0), rewards)
+    assert arms[:46].tolist() == [0, 1] * 23
+    assert set(arms[46:]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("gap", "sigma", "horizon"), [(1e-200, 1.0, 10), (1e200, 1.0, 10), (1.0, 1e-200, 1), (1e-80, 1.0, 9**9)]
+)
+def test_extreme_gaps_give_one_pull_of_each_arm(gap, sigma, horizon):
+    assert FixedBudgetETC(gap, sigma).parameters(2, horizon).m == 1
+
+
+def first_commitment(arms):
+    """Return the number of pulls in turn before the last, constant, stretch."""
+    change = np.flatnonzero(np.diff(arms) != 0)
+    return int(change[-1]) + 1 if len(change) else 0
+
+
+def test_the_sequential_test_by_hand():
+    """T = 1000, gap 0.5, constant means 0.8 and 0.3: r 0.5 0.5 >= log 250 = 5.52 from r = 23 on."""
+    rewards = np.tile([0.3, 0.8], (1000, 1))
+    rewards[46:] = [9.0, -9.0]
+    arms = br.trace(SequentialETC(0.5), rewards)
+    assert arms[:46].tolist() == [0, 1] * 23
+    assert set(arms[46:]) == {1}
+
+
+def test_the_best_arm_identification_by_hand():
+    """T = 1000, difference 1: 1 >= 8 log(1000 / s) / s from s = 30 on (8 log(1000 / 28) = 28.6)."""
+    rewards = np.tile([0.0, 1.0], (1000, 1))
+    rewards[30:] = [9.0, -9.0]
+    arms = br.trace(BestArmETC(), rewards)
+    assert arms[:30].tolist() == [0, 1] * 15
+    assert set(arms[30:]) == {1}
+
+
+def test_sigma_scales_rewards_and_gap():
+    rewards = np.random.default_rng(3).standard_normal((600, 2)) + np.array([0.0, 0.5])
+    for plain, scaled in [
+        (SequentialETC(0.5), SequentialETC(4.0, 8.0)),
+        (BestArmETC(), BestArmETC(8.0)),
+        (FixedBudgetETC(0.5), FixedBudgetETC(4.0, 8.0)),
+    ]:
+        assert np.array_equal(br.trace(plain, rewards), br.trace(scaled, 8.0 * rewards))
+
+
+def reference(policy, rewards):
+    """Return the arms by the definition: a turn, a look, a commitment."""
+    horizon, n_arms = rewards.shape
+    arms = []
+    for r in range(1, horizon + 1):
+        arms += list(range(n_arms))
+        if len(arms) >= horizon:
+            break
+        means = rewards[: r * n_arms].reshape(r, n_arms, n_arms)
+        means = np.array([means[:, k, k].mean() for k in range(n_arms)])
+        second, best = np.sort(means)[-2:]
+        difference = (best - second) / policy.sigma
+        if isinstance(policy, SequentialETC):
+            delta = policy.gap / policy.sigma
+            stop = r * delta * difference >= math.log(horizon * delta**2)
+        else:
+            stop = difference >= math.sqrt(policy.c * max(math.log(horizon / (2 * r)), 0) / (2 * r))
+        if stop:
+            arms += [int(np.argmax(means))] * horizon
+            break
+    return arms[:horizon]
+
+
+@pytest.mark.parametrize("policy", SEQUENTIAL, ids=repr)
+@pytest.mark.parametrize("n_arms", [2, 3, 5])
+def test_choices_follow_the_definition(policy, n_arms):
+    rng = np.random.default_rng(n_arms)
+    for horizon in (1, 7, 100, 1000):
+        rewards = 0.5 * rng.standard_normal((horizon, n_arms)) + 0.4 * (np.arange(n_arms) == 1)
+        assert br.trace(policy, rewards).tolist() == reference(policy, rewards)
+
+
+def test_the_expected_stopping_time_of_the_sequential_test():
+    """By Wald: about log(T D^2) / D^2 turns, and an overshoot of less than 4; 4.7 standard errors."""
+    gap, horizon, runs = 0.5, 4000, 300
+    rng = np.random.default_rng(6)
+    turns = []
+    for _ in range(runs):
+        rewards = rng.standard_normal((horizon, 2)) + np.array([gap, 0.0])
+        turns.append(first_commitment(br.trace(SequentialETC(gap), rewards)) / 2)
+    expected = math.log(horizon * gap**2) / gap**2
+    error = np.std(turns) / math.sqrt(runs)
+    assert expected - 4.7 * error < np.mean(turns) < expected + 4 + 4.7 * error
+
+
+@pytest.mark.parametrize("policy", [SequentialETC(0.01), FixedBudgetETC(1e-9)], ids=repr)
+def test_ties_at_the_commitment_are_broken_uniformly(policy):
+    """Both stop after one turn (log(T D^2) < 0). Chi-square over 2000 seeds, level 1e-5."""
+    committed = [br.trace(policy, np.full((6, 4), 0.5), seed=seed)[-1] for seed in range(2000)]
+    assert stats.chisquare(np.bincount(committed, minlength=4)).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("kind", ["0/1", "unit", "normal", "huge"])
+def test_compiled_code_and_plain_python_make_the_same_decisions(policy, kind):
+    rng = np.random.default_rng(1)
+    rewards = {
+        "0/1": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
+        "unit": rng.random((300, 4)),
+        "normal": rng.standard_normal((300, 4)),
+        "huge": 1e150 * rng.standard_normal((300, 4)),
+    }[kind]
+    compiled = br.trace(policy, rewards, seed=3)
+    assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_it_learns(policy):
+    """Random pulls cost 400. 200 runs."""
+    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
+    regret = br.simulate(environment, {"x": policy}, 2000, 200, seed=2).dataset["regret"]
+    assert regret.to_numpy()[0, :, -1].mean() < 120
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_late_and_shuffled_rewards_are_counted_and_the_commitment_stands(policy):
+    rng = np.random.default_rng(2)
+    parameters, state = policy.parameters(3, 600), policy.start(3, 600)
+    waiting, committed = [], []
+    pulls = np.zeros(3, int)
+    for step in range(1, 601):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        committed.append(int(state.header["committed"]))
+        waiting.append((int(arm), rng.random() + 0.8 * (arm == 1), step))
+        if step % 30 == 0:
+            rng.shuffle(waiting)
+            for done in [waiting.pop() for _ in range(28)]:
+                policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
+    for done in waiting:
+        policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
+    assert state.arms["count"].tolist() == pulls.tolist()
+    assert set(committed) == {-1, 1}
+    assert committed == sorted(committed)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
+    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
+    rng = np.random.default_rng(0)
+    pulls = np.zeros(3, int)
+    for step in range(1, 2001):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        if arm != 2:
+            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.random(), step)
+    assert pulls[2] < 100
+    assert pulls[1] > 1800
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_candidates_are_respected(policy):
+    rng = np.random.default_rng(1)
+    parameters, state = policy.parameters(4, 400), policy.start(4, 400)
+    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
+    for step in range(1, 401):
+        arm = policy.kernels.select(parameters, *state, allowed[step % 4], rng)
+        assert arm in allowed[step % 4]
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, rng.random() + (arm == 3), step)
+
+
+def test_a_pull_while_the_best_arm_is_not_allowed_does_not_commit_to_another():
+    policy = SequentialETC(0.5)
+    parameters, state = policy.parameters(2, 1000), policy.start(2, 1000)
+    rng = np.random.default_rng(0)
+    for step in range(1, 3):
+        arm = policy.kernels.select(parameters, *state, np.arange(2), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, [0.0, 99.0][arm], step)
+    assert policy.kernels.select(parameters, *state, np.array([0]), rng) == 0
+    policy.kernels.pull(parameters, *state, 0)
+    assert state.header["committed"] == 1
+    assert policy.kernels.select(parameters, *state, np.array([0]), rng) == 0
+    assert policy.kernels.select(parameters, *state, np.arange(2), rng) == 1
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e300])
+def test_constant_rewards_one_arm_one_step(policy, reward):
+    assert br.trace(policy, [[reward]]).tolist() == [0]
+    assert br.trace(policy, np.full((60, 1), reward)).tolist() == [0] * 60
+    arms = br.trace(policy, np.full((200, 4), reward))
+    assert set(arms) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("cls", [FixedBudgetETC, SequentialETC])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((0,), "gap must be > 0, not 0"), ((math.inf,), "gap must be finite"), ((1, 0), "sigma must be > 0")],
+)
+def test_bad_settings_are_refused_by_name(cls, arguments, message):
+    with pytest.raises(br.InvalidValueError, match=f"{cls.__name__}'s {message}"):
+        cls(*arguments)
+
+
+def test_bad_settings_of_best_arm_etc():
+    with pytest.raises(br.InvalidValueError, match="sigma must be > 0, not 0"):
+        BestArmETC(0)
+    with pytest.raises(br.InvalidValueError, match="c must be > 0, not -1"):
+        BestArmETC(1, -1)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_the_horizon_is_needed(policy):
+    with pytest.raises(br.InvalidValueError, match="-ETC needs the horizon"):
+        policy.parameters(2, None)

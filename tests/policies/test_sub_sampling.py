@@ -1,0 +1,262 @@
+"""WR-SDA, RB-SDA, LB-SDA: against slow references written from the definition, and the published regrets."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.policies.kernels import uniform_at
+from brigand.policies.sub_sampling import LBSDA, RBSDA, WRSDA
+
+POLICIES = [WRSDA(), RBSDA("cbrt_log"), LBSDA(), LBSDA("sqrt_log")]
+POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
+
+
+def play(policy, rewards, key=0):
+    """Run the plain kernels; returns the arms pulled and the state."""
+    horizon, n_arms = rewards.shape
+    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
+    chosen = []
+    for t in range(horizon):
+        arm = policy.kernels.select(parameters, *state, np.arange(n_arms), None)
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, rewards[t, arm], t + 1)
+        chosen.append(arm)
+    return np.array(chosen), state
+
+
+def reference(rewards, block, power, key):
+    """Rounds on lists of rewards; `block(r, k, n, m)` is where the leader's n of m rewards begin."""
+    horizon, n_arms = rewards.shape
+    history = [[] for _ in range(n_arms)]
+    chosen, r = [], 1
+    while len(chosen) < horizon:
+        leader = max(range(n_arms), key=lambda k: (len(history[k]), sum(history[k])))
+        entrants = list(range(n_arms)) if r == 1 else []
+        for k in range(n_arms):
+            n, m = len(history[k]), len(history[leader])
+            if r == 1 or k == leader:
+                continue
+            if power is not None and n < math.log(r) ** power:
+                entrants.append(k)
+            elif n < m:
+                first = block(r, k, n, m)
+                if np.mean(history[k]) >= np.mean(history[leader][first : first + n]):
+                    entrants.append(k)
+        for k in sorted(entrants or [leader], key=lambda k: uniform_at(key, r * (2 * n_arms + 1) + 1 + k)):
+            if len(chosen) < horizon:
+                history[k].append(rewards[len(chosen), k])
+                chosen.append(k)
+        r += 1
+    return np.array(chosen)
+
+
+def last_block(r, k, n, m):
+    return m - n
+
+
+@pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
+@pytest.mark.parametrize("key", range(3))
+def test_lb_sda_is_its_definition_arm_by_arm(forced, key):
+    rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6, 0.2], 1, (800, 5))
+    chosen, _ = play(LBSDA(forced), rewards, key)
+    assert np.array_equal(chosen, reference(rewards, last_block, POWERS[forced], key))
+
+
+@pytest.mark.parametrize("key", range(3))
+def test_rb_sda_is_its_definition_arm_by_arm(key):
+    rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))
+
+    def random_block(r, k, n, m):
+        return int(uniform_at(key, r * 9 + 1 + 4 + k) * (m - n + 1))
+
+    chosen, _ = play(RBSDA(), rewards, key)
+    assert np.array_equal(chosen, reference(rewards, random_block, None, key))
+
+
+def duel_state(policy, challenger, leader, key=0):
+    """Return the parameters and the state after the two arms' rewards, however they came."""
+    parameters, state = policy.parameters(2, 100), policy.start(2, 100, key)
+    for arm, rewards in enumerate((challenger, leader)):
+        for reward in rewards:
+            policy.kernels.pull(parameters, *state, arm)
+            policy.kernels.learn(parameters, *state, arm, reward, 1)
+    return parameters, state
+
+
+def round_set(state):
+    return [arm for arm in range(len(state.arms)) if state.arms["turn"][arm] < math.inf]
+
+
+@pytest.mark.parametrize(
+    ("challenger", "leader", "winner"),
+    [
+        ([0.5], [0.9, 0.1, 0.4], 0),
+        ([0.5], [0.1, 0.1, 0.6], 1),
+        ([0.6], [0.1, 0.1, 0.6], 0),  # a tie wins
+        ([0.1, 0.2, 0.3], [0.9, 0.7, 0.3, 0.2, 0.1], 0),  # a tie of sums that rounding would break
+        ([0.3, 0.0], [0.9, 0.9, 0.1, 0.2], 0),  # decimals tie as decimals
+        ([0.1, 0.2], [0.5, 0.2, 0.2], 1),
+        ([5.0], [5.0], None),  # as many rewards: no duel, and a tied leader
+    ],
+)
+def test_lb_duels_by_hand(challenger, leader, winner):
+    _, state = duel_state(LBSDA(), challenger, leader)
+    assert state.header["left"] == 1
+    if winner is not None:
+        assert round_set(state) == [winner]
+
+
+@pytest.mark.parametrize("ones", [True, False], ids=["hypergeometric", "floyd"])
+def test_wr_duels_have_their_law(ones):
+    """The challenger's 2 rewards against 2 of the leader's 6: binomial test over 2000 keys, 4.5 sigma."""
+    leader = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0] if ones else [0.9, 0.1, 0.7, 0.8, 0.2, 0.6]
+    challenger = [1.0, 0.0] if ones else [0.5, 0.5]
+    pairs = [(a, b) for a in range(6) for b in range(a)]
+    exact = [Fraction(str(x)) for x in leader]
+    total = sum(Fraction(str(x)) for x in challenger)
+    chance = sum(total >= exact[a] + exact[b] for a, b in pairs) / len(pairs)
+    wins = 0
+    for key in range(2000):
+        _, state = duel_state(WRSDA(), challenger, leader, key)
+        wins += round_set(state) == [0]
+    assert abs(wins - 2000 * chance) < 4.5 * math.sqrt(2000 * chance * (1 - chance))
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("rewards", ["bits", "unit", "gaussian"])
+def test_compiled_equals_plain(policy, rewards):
+    rng = np.random.default_rng(4)
+    table = {
+        "bits": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
+        "unit": rng.random((300, 4)) ** [2, 1, 1, 0.5],
+        "gaussian": rng.normal([0, 1, 1, 2], 1, (300, 4)),
+    }[rewards]
+    assert np.array_equal(br.trace(policy, table, seed=3), br.trace(policy, table, seed=3, compiled=False))
+
+
+@pytest.mark.parametrize("policy", [WRSDA(), RBSDA(), LBSDA()], ids=repr)
+def test_it_learns(policy):
+    """Random choice costs 400."""
+    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
+    regret = br.simulate(environment, {"x": policy}, 2000, 200, checkpoints=[2000]).dataset["regret"]
+    assert float(regret.sel(step=2000).mean()) < 20
+
+
+@pytest.mark.parametrize(
+    ("policy", "laws", "mean", "sd"),
+    [
+        (LBSDA(), (br.Bernoulli(0.8), br.Bernoulli(0.9)), 12.2, 7.4),
+        (LBSDA(), (br.Bernoulli(0.5), br.Bernoulli(0.6)), 24.0, 24.6),
+        (LBSDA(), (br.Gaussian(0.5, 1), br.Gaussian(0, 1)), 25.1, 17.9),
+        (RBSDA(), (br.Bernoulli(0.8), br.Bernoulli(0.9)), 11.5, 10.1),
+        (WRSDA(), (br.Bernoulli(0.8), br.Bernoulli(0.9)), 11.6, 10.2),
+    ],
+    ids=["LB-B1", "LB-B2", "LB-G1", "RB-B1", "WR-B1"],
+)
+def test_the_published_regret(policy, laws, mean, sd):
+    """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
+    environment = br.Environment.stationary(list(laws))
+    results = br.simulate(environment, {"x": policy}, 20_000, 400, checkpoints=[20_000])
+    regret = results.dataset["regret"].sel(policy="x", step=20_000).to_numpy()
+    error = math.hypot(regret.std(ddof=1) / math.sqrt(400), sd / math.sqrt(5000))
+    assert abs(regret.mean() - mean) < 4 * error
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_late_rewards_in_any_order(policy):
+    """The third arm's never come; the others' wait up to 30 steps. Selecting changes nothing."""
+    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000, 5)
+    rng = np.random.default_rng(0)
+    pulls, told, waiting = np.zeros(3, int), np.zeros(3, int), []
+    for step in range(1, 1501):
+        before = [table.tobytes() for table in state]
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        assert [table.tobytes() for table in state] == before
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        waiting.append((step, arm))
+        rng.shuffle(waiting)
+        for made, late in waiting[30:] if step % 3 else waiting[:5]:
+            if late != 2:
+                reward = [0.2, 0.8][late] + 0.1 * rng.standard_normal()
+                policy.kernels.learn(parameters, *state, late, reward, made)
+                told[late] += 1
+            waiting.remove((made, late))
+    assert state.arms["pulls"].tolist() == pulls.tolist()
+    assert state.arms["count"].tolist() == told.tolist()
+    assert pulls[2] < 150
+    assert pulls[1] > 600
+
+
+def test_an_unbegun_round_is_redrawn_when_a_late_reward_arrives():
+    policy = LBSDA()
+    parameters, state = policy.parameters(2, 20), policy.start(2, 20)
+    for arm in (0, 1, 1):
+        policy.kernels.pull(parameters, *state, arm)
+    policy.kernels.learn(parameters, *state, 1, 0.5, 2)
+    assert round_set(state) == [1]
+    policy.kernels.learn(parameters, *state, 1, 0.6, 3)
+    policy.kernels.learn(parameters, *state, 0, 0.7, 1)
+    assert round_set(state) == [0]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_without_any_reward_no_arm_is_preferred(policy):
+    """Counts of 2000 uniform rounds, 5 sigma."""
+    parameters, state = policy.parameters(4, 2004), policy.start(4, 2004, 9)
+    for _ in range(2004):
+        arm = policy.kernels.select(parameters, *state, np.arange(4), None)
+        policy.kernels.pull(parameters, *state, arm)
+    assert np.abs(state.arms["pulls"] - 501).max() < 5 * math.sqrt(2000 * 3 / 16)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_only_candidates_are_chosen_and_the_rest_of_a_round_is_kept_for_later(policy):
+    rng = np.random.default_rng(1)
+    parameters, state = policy.parameters(4, 400), policy.start(4, 400)
+    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
+    for step in range(1, 400):
+        candidates = allowed[step % 4]
+        arm = policy.kernels.select(parameters, *state, candidates, rng)
+        assert arm in candidates
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
+    assert state.arms["pulls"].min() > 0
+
+
+def test_candidates_by_hand():
+    """The round is {0}: without it the leader, 1, is pulled; without that the least pulled, 3."""
+    policy = LBSDA()
+    parameters, state = policy.parameters(4, 50), policy.start(4, 50)
+    for arm, reward in ((0, 0.9), (1, 0.5), (2, 0.2), (3, 0.1), (1, 0.5), (2, 0.2), (1, 0.5)):
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, reward, 1)
+    assert round_set(state) == [0]
+    for candidates, expected in (([0, 1, 3], 0), ([1, 2, 3], 1), ([2, 3], 3), ([2], 2)):
+        assert policy.kernels.select(parameters, *state, np.array(candidates), None) == expected
+    policy.kernels.pull(parameters, *state, 3)
+    assert state.header["left"] == 0
+
+
+@pytest.mark.parametrize("bad", ["sqrt", None, 1])
+def test_bad_settings(bad):
+    with pytest.raises(br.InvalidValueError, match="LBSDA's forced must be one of none, sqrt_log, cbrt_log"):
+        LBSDA(bad)
+
+
+def test_the_horizon_is_needed():
+    with pytest.raises(br.InvalidValueError, match="WRSDA needs the horizon"):
+        WRSDA().start(3, None)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_small_and_extreme(policy):
+    for shape in ((1, 1), (5, 1), (1, 4), (3, 4)):
+        assert br.trace(policy, np.full(shape, 0.5)).shape == shape[:1]
+    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e300):
+        # Arms that are alike: every duel is a tie, so that all are pulled in turn.
+        pulls = np.bincount(br.trace(policy, np.full((200, 4), reward), compiled=False), minlength=4)
+        assert np.ptp(pulls) <= 1
