@@ -263,7 +263,10 @@ def test_an_error_in_one_run_ends_the_others_and_comes_out():
 
 def test_ctrl_c_stops_soon_and_leaves_no_file(tmp_path):
     code = textwrap.dedent("""
+        import signal
         import brigand as br
+        # A runner in the background may have had Ctrl-C ignored, which processes inherit.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         environment = br.random_environment("bernoulli", 10, 10**6, seed=1)
         br.simulate(environment, {"x": br.ForcedExploration()}, 100, 1)
         print("ready", flush=True)
