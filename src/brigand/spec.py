@@ -17,6 +17,8 @@ from typing import Any, Self
 
 from brigand.errors import InvalidValueError, UnknownNameError
 
+_DISTRIBUTIONS = ("environments.continuous", "environments.discrete")
+
 
 class Spec:
     """A frozen dataclass with a JSON form."""
@@ -120,8 +122,9 @@ def _find(name: str) -> type[Spec]:
         if not (isinstance(found, type) and issubclass(found, Spec)):
             raise InvalidValueError(f"{name!r} is no policy, sequence or distribution.")
         return found
-    for room in ("policies", "environments"):
-        importlib.import_module(f"brigand.{room}")
+    # Loaded only here: all policies together take half a second.
+    for module in ("policies.catalogue", "environments.environment", *_DISTRIBUTIONS):
+        importlib.import_module(f"brigand.{module}")
     own = _own_types()
     if name not in own:
         raise UnknownNameError("type", name, own)

@@ -1,3 +1,1 @@
 """What to pull next. One paper or family a file; nothing here knows who runs it."""
-
-from brigand.policies import catalogue as catalogue

@@ -22,7 +22,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled, mean_moved
+from brigand.policies.kernels import greedy, learn_mean, mean_moved, next_in_turn
 
 HEADER = record(step=0, pulled=0, leader=-1, second=0.0)
 ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
@@ -48,7 +48,7 @@ def select(
     explore = rng.random()
     random_arm = candidates[int(rng.random() * len(candidates))]
     if header["pulled"] < len(arms):
-        arm = least_recently_pulled(arms, candidates, uniform)
+        arm = next_in_turn(arms, candidates, uniform)
         if arms[arm]["last"] == 0:
             return arm
     if explore < parameters.scale * (header["step"] + 1.0) ** -parameters.exponent:

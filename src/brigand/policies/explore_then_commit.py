@@ -19,7 +19,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled
+from brigand.policies.kernels import greedy, learn_mean, next_in_turn
 
 HEADER = record(step=0, committed=-1, leader=-1)
 ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
@@ -42,7 +42,7 @@ def select(
 ) -> int:
     uniform = rng.random()
     if header["step"] < parameters.m * len(arms):
-        return least_recently_pulled(arms, candidates, uniform)
+        return next_in_turn(arms, candidates, uniform)
     for i in range(len(candidates)):
         if candidates[i] == header["committed"]:
             return candidates[i]

@@ -56,27 +56,29 @@ def argmax(
 
 
 @kernel
-def least_recently_pulled(arms: Table, candidates: Any, uniform: float = 0.0) -> int:
-    """Return the candidate whose last pull is longest ago.
-
-    Only arms never pulled can be tied. `uniform`, a number in [0, 1), chooses among them; 0 takes the lowest
-    index.
-    """
+def least_recently_pulled(arms: Table, candidates: Any) -> int:
+    """Return the candidate whose last pull is longest ago; of arms never pulled, the lowest index."""
     chosen = candidates[0]
-    ties = 0
     for i in range(len(candidates)):
         arm = candidates[i]
         if arms[arm]["last"] < arms[chosen]["last"]:
             chosen = arm
-        ties += arms[arm]["last"] == 0
-    if uniform > 0.0 and ties > 1:
-        place = int(uniform * ties)
-        for i in range(len(candidates)):
-            if arms[candidates[i]]["last"] == 0:
-                if place == 0:
-                    return candidates[i]
-                place -= 1
     return chosen
+
+
+@kernel
+def next_in_turn(arms: Table, candidates: Any, uniform: float) -> int:
+    """As `least_recently_pulled`, but `uniform`, a number in [0, 1), chooses among arms never pulled."""
+    untouched = 0
+    for i in range(len(candidates)):
+        untouched += arms[candidates[i]]["last"] == 0
+    place = int(uniform * untouched)
+    for i in range(len(candidates)):
+        if arms[candidates[i]]["last"] == 0:
+            if place == 0:
+                return candidates[i]
+            place -= 1
+    return least_recently_pulled(arms, candidates)
 
 
 @kernel
@@ -167,7 +169,7 @@ def greedy(header: Header, arms: Table, candidates: Any, uniform: float) -> int:
         elif mean == best:
             ties += 1
     if ties == 0:
-        return least_recently_pulled(arms, candidates, uniform)
+        return least_recently_pulled(arms, candidates)
     place = int(uniform * ties)
     for i in range(len(candidates)):
         if arms[candidates[i]]["mean"] == best:
