@@ -73,6 +73,14 @@ def _source_stamp(kernels: Sequence[Callable[..., Any]]) -> str:
     return digest.hexdigest()[:16]
 
 
+def module_stamp(*names: str) -> str:
+    """Return a hash of loaded modules' source, with what of their own package they import in turn."""
+    modules: dict[str, bytes] = {name.split(".")[0]: b"" for name in names}  # the package's list of names
+    for name in names:
+        _collect(name, name.split(".")[0], modules)
+    return hashlib.sha256(b"".join(modules[name] for name in sorted(modules))).hexdigest()
+
+
 @functools.cache
 def _package_source() -> bytes:
     digest = hashlib.sha256(numba.__version__.encode())

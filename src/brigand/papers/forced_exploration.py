@@ -20,8 +20,14 @@ from brigand.errors import UnknownNameError
 from brigand.figures.instance import instance as draw_instance
 from brigand.figures.regret import regret as draw_regret
 from brigand.policies.base import Policy
+from brigand.policies.cusum_ucb import CUSUMUCB
+from brigand.policies.empirical_variance_ucb import EmpiricalVarianceUCB
 from brigand.policies.forced_exploration import ForcedExploration
+from brigand.policies.forgetting_thompson import SlidingWindowThompson, SlidingWindowThompsonGaussian
+from brigand.policies.lb_sda import LBSDALM
+from brigand.policies.m_ucb import MUCB
 from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.sw_lb_sda import SlidingWindowLBSDA
 from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
 from brigand.policies.ucb1 import UCB1
 from brigand.simulation.plan import default_checkpoints
@@ -47,15 +53,21 @@ class Protocol:
         f is evaluated at r + shift.
     reset_round, reset_offset : int
         Of SW-FE, see `ForcedExploration`.
+    forced_cusum : bool
+        Whether CUSUM-UCB pulls every arm M times in a row after its restart.
+    limited_memory : bool
+        Whether the curve of LB-SDA-LM is that policy: the scripts run SW-LB-SDA with a window of T.
     """
 
     phases: int
     shift: int
     reset_round: int
     reset_offset: int
+    forced_cusum: bool
+    limited_memory: bool
 
     def windows(self, horizon: int) -> tuple[int, int]:
-        """Return the windows of SW-FE-Exp, and of SW-FE-Linear and SW-FE-Constant."""
+        """Return the windows of SW-FE-Exp, and of all other policies with a window."""
         log = math.log(max(horizon, 2))
         exponential = int(math.sqrt(horizon / self.phases) * log)
         other = int(math.sqrt(horizon * log / self.phases))
@@ -69,8 +81,12 @@ class Protocol:
 
 
 PROTOCOLS = {
-    "paper": Protocol(phases=5, shift=0, reset_round=1, reset_offset=0),
-    "authors": Protocol(phases=4, shift=-1, reset_round=0, reset_offset=1),
+    "paper": Protocol(
+        phases=5, shift=0, reset_round=1, reset_offset=0, forced_cusum=False, limited_memory=True
+    ),
+    "authors": Protocol(
+        phases=4, shift=-1, reset_round=0, reset_offset=1, forced_cusum=True, limited_memory=False
+    ),
 }
 
 
@@ -101,22 +117,43 @@ class Experiment:
         return random_environment(self.family, self.n_arms, horizon, phases, seed)
 
     def policies(self, protocol: Protocol, horizon: int) -> dict[str, Policy]:
-        """Return the curves of the figure, in the legend's order."""
-        fe, shift = protocol.forced_exploration, protocol.shift
-        exponential, linear, constant = Exponential(shift=shift), Linear(shift=shift), Constant()
-        if self.piecewise:
-            wide, narrow = protocol.windows(horizon)
-            curves = {
-                "SW-FE-Exp": fe(exponential, wide),
-                "SW-FE-Linear": fe(linear, narrow),
-                "SW-FE-Constant": fe(constant, narrow),
-                "FE-Exp": fe(exponential),
-            }
-        else:
-            curves = {"FE-Exp": fe(exponential), "FE-Linear": fe(linear), "FE-Constant": fe(constant)}
+        """Return the curves of the figure, in the legend's order: the paper's, then two classics."""
+        curves = self._piecewise(protocol, horizon) if self.piecewise else self._stationary(protocol, horizon)
         if self.family == "bernoulli":
             return curves | {"UCB1": UCB1(0, 1), "TS": ThompsonBeta()}
         return curves | {"UCB1": UCB1(sigma=1), "TS": ThompsonGaussian()}
+
+    def _stationary(self, protocol: Protocol, horizon: int) -> dict[str, Policy]:
+        curves: dict[str, Policy] = {
+            "FE-Exp": protocol.forced_exploration(Exponential(shift=protocol.shift)),
+            "FE-Linear": protocol.forced_exploration(Linear(shift=protocol.shift)),
+            "FE-Constant": protocol.forced_exploration(Constant()),
+        }
+        if protocol.limited_memory:
+            curves["LB-SDA-LM"] = LBSDALM()
+        else:
+            curves["SW-LB-SDA, window T"] = SlidingWindowLBSDA(horizon)
+        return curves | {"Lattimore, plug-in": EmpiricalVarianceUCB(initial_pulls=1, c=0)}
+
+    def _piecewise(self, protocol: Protocol, horizon: int) -> dict[str, Policy]:
+        wide, narrow = protocol.windows(horizon)
+        exponential = Exponential(shift=protocol.shift)
+        curves: dict[str, Policy] = {
+            "SW-FE-Exp": protocol.forced_exploration(exponential, wide),
+            "SW-FE-Linear": protocol.forced_exploration(Linear(shift=protocol.shift), narrow),
+            "SW-FE-Constant": protocol.forced_exploration(Constant(), narrow),
+            "FE-Exp": protocol.forced_exploration(exponential),
+            "SW-LB-SDA": SlidingWindowLBSDA(narrow),
+        }
+        if self.family != "bernoulli":
+            return curves | {"SW-TS": SlidingWindowThompsonGaussian(narrow, sigma=1)}
+        changes = protocol.phases
+        gamma = min(1.0, math.sqrt(self.n_arms * changes * math.log(max(horizon, 2)) / horizon))
+        return curves | {
+            "SW-TS": SlidingWindowThompson(narrow),
+            "CUSUM-UCB": CUSUMUCB(M=50, eps=0.05, forced=protocol.forced_cusum, changes=changes),
+            "M-UCB": MUCB(800, gamma=gamma),
+        }
 
 
 EXPERIMENTS = {

@@ -1,0 +1,77 @@
+"""``brigand validate``: our regrets beside published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from brigand import checks
+from brigand.files import atomic, make_folder
+
+if TYPE_CHECKING:
+    from brigand.papers.validation import Comparison
+
+
+def validate(
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="The first problem of each table, at most 100 runs: a minute or two."),
+    ] = False,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Only the tables whose title begins so, may be given several times."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the report; made if it is not there.")] = Path(
+        "validation"
+    ),
+) -> None:
+    """Compare our regrets with published ones, number by number, and say which agree.
+
+    Writes validation.md. The whole takes hours; what is found is kept in validation.json, so that it can be
+    stopped and goes on where it was. Ends with 1 if a number differs for no known reason.
+    """
+    from brigand.papers import tables
+
+    console = Console()
+    if workers is not None:
+        checks.integer("workers", workers, 1)
+    chosen = tables.rows(table or (), quick=quick)
+    folder = make_folder(out)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("comparing", total=len(chosen))
+
+            def show(done: int, found: list[Comparison]) -> None:
+                for c in found:
+                    _print(bar.console, c)
+                bar.update(task, completed=done)
+
+            most = tables.QUICK_RUNS if quick else None
+            found = tables.run(chosen, folder / "validation.json", most=most, workers=workers, progress=show)
+    except KeyboardInterrupt:
+        console.print(f"Stopped. Run it again with --out {out} to go on.", soft_wrap=True)
+        raise typer.Exit(130) from None
+    path = folder / "validation.md"
+    with atomic(path) as temporary:
+        temporary.write_text("# Our numbers and published ones\n\n" + tables.report(found), encoding="utf-8")
+    console.print(f"{tables.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
+    if any(c.verdict == "differs" for c in found):
+        raise typer.Exit(1)
+
+
+def _print(console: Console, c: Comparison) -> None:
+    colour = {"agrees": "green", "differs": "red"}.get(c.verdict, "yellow")
+    what = escape(f"{c.row.name}: {c.row.table}, {c.row.problem.name}, step {c.step:,}")
+    console.print(
+        f"[{colour}]{c.verdict:13}[/] z = {c.z:5.1f}   published {c.published.mean:10,.7g}   "
+        f"ours {c.mean:10,.2f} ± {c.error:.2f}   {what}",
+        soft_wrap=True,
+        highlight=False,
+    )

@@ -1,0 +1,155 @@
+"""All comparisons with published numbers: which there are, running them with resume, and the report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+
+from brigand.errors import ResultFileError, UnknownNameError
+from brigand.files import atomic
+from brigand.jit import module_stamp
+from brigand.papers import authors, banditbench, baudry, besson
+from brigand.papers.validation import LIMIT, Comparison, Row, check
+
+QUICK_RUNS = 100
+
+
+def rows(tables: Sequence[str] = (), *, quick: bool = False) -> list[Row]:
+    """Return the rows of all tables, or of some.
+
+    Parameters
+    ----------
+    tables : sequence of str
+        Titles, or their beginnings; none means all.
+    quick : bool
+        Only the first problem of each table.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such table.
+    """
+    found = [*baudry.rows(), *besson.rows(), *banditbench.rows(), *authors.rows()]
+    titles = list(dict.fromkeys(row.table for row in found))
+    for title in tables:
+        if not any(known.startswith(title) for known in titles):
+            raise UnknownNameError("table", title, titles)
+    if quick:
+        first = {row.table: row.problem.name for row in reversed(found)}
+        found = [row for row in found if row.problem.name == first[row.table]]
+    return [row for row in found if not tables or row.table.startswith(tuple(tables))]
+
+
+def run(
+    chosen: Sequence[Row],
+    store: Path,
+    *,
+    most: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, list[Comparison]], None] | None = None,
+) -> list[Comparison]:
+    """Compare every row, and keep what was found, so that a second call goes on where the first stopped.
+
+    Parameters
+    ----------
+    chosen : sequence of Row
+    store : Path
+        A JSON file, made if it is not there. A row is run again when its policy's source has changed.
+    most : int, optional
+        At most so many runs a row.
+    workers : int, optional
+        Threads.
+    progress : callable, optional
+        Called with the number of rows done, and the comparisons of the latest.
+
+    Raises
+    ------
+    ResultFileError
+        The file cannot be read or written, or is not of this kind.
+    """
+    known = _read(store)
+    comparisons = []
+    for done, row in enumerate(chosen, start=1):
+        runs = row.runs if most is None else min(row.runs, most)
+        key = _key(row, runs)
+        if key not in known:
+            known[key] = [[c.mean, c.sd] for c in check(row, runs, workers)]
+            with atomic(store) as temporary:
+                temporary.write_text(json.dumps(known, indent=0), encoding="utf-8")
+        steps = sorted(row.published)
+        found = [Comparison(row, t, mean, sd, runs) for t, (mean, sd) in zip(steps, known[key], strict=True)]
+        comparisons += found
+        if progress is not None:
+            progress(done, found)
+    return comparisons
+
+
+def _key(row: Row, runs: int) -> str:
+    """Return what the numbers of a row depend on, as a hash."""
+    stamp = module_stamp(type(row.policy).__module__, "brigand.simulation.run")
+    parts = [row.table, row.problem.name, row.policy.to_json(), sorted(row.published), runs, stamp]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def _read(store: Path) -> dict[str, list[list[float]]]:
+    try:
+        known = json.loads(store.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ResultFileError(f"{str(store)!r} cannot be read: {error}") from error
+    if not isinstance(known, dict):
+        raise ResultFileError(f"{str(store)!r} holds no comparisons.")
+    return known
+
+
+def report(comparisons: Sequence[Comparison]) -> str:
+    """Return the comparisons as Markdown: a table for each source, and why some must differ."""
+    lines = [
+        f"Brigand {version('brigand')}. {summary(comparisons)}",
+        "",
+        "*z* is the difference of the two means in standard errors of both, less half a unit of the last "
+        f"digit printed; |z| < {LIMIT:g} agrees. Were all true means equal, one in 16,000 would fail. "
+        "*se* are standard errors; where a source prints no standard deviation, ours is taken for both.",
+    ]
+    for title, group in groupby(comparisons, key=lambda c: c.row.table):
+        part = list(group)
+        lines += ["", f"## {title}", "", *_table(part)]
+        reasons = {c.row.name: c.row.differs for c in part if c.row.differs}
+        lines += ["", *(f"- **{name}**: {reason}" for name, reason in reasons.items())] if reasons else []
+    return "\n".join(lines) + "\n"
+
+
+def summary(comparisons: Sequence[Comparison]) -> str:
+    """Return how many comparisons agree, in a sentence."""
+    agree = sum(c.verdict == "agrees" for c in comparisons)
+    known = sum(c.verdict == "differs (why)" for c in comparisons)
+    unknown = len(comparisons) - agree - known
+    return (
+        f"{agree} of {len(comparisons)} published numbers agree; {known} differ for a known reason, "
+        f"{unknown} for an unknown one."
+    )
+
+
+def _table(comparisons: Sequence[Comparison]) -> list[str]:
+    lines = [
+        "| problem | policy | step | published | se | runs | ours | se | runs | z | |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for c in comparisons:
+        theirs = [f"{c.published.mean:,g}", _short(c.published_error), f"{c.published.runs:,}"]
+        ours = [_short(c.mean, c.error), _short(c.error), f"{c.runs:,}"]
+        cells = [c.row.problem.name, c.row.name, f"{c.step:,}", *theirs, *ours, f"{c.z:.1f}", c.verdict]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _short(number: float, error: float | None = None) -> str:
+    """Return a number with two digits of its error (by default, of itself), at most three decimals."""
+    scale = number if error is None else error
+    decimals = next((d for d in range(3) if abs(scale) * 10**d >= 10), 3)
+    return f"{number:,.{decimals}f}"
