@@ -89,6 +89,8 @@ def test_paper_takes_its_options(tmp_path, extra):
         (("paper", "--seed", "-1"), "seed must be >= 0, not -1."),
         (("paper", "--workers", "0"), "workers must be >= 1, not 0."),
         (("paper", "--out", "/dev/null/x"), "cannot be written"),
+        (("validate", "--table", "Bessel"), "unknown table 'Bessel'."),
+        (("validate", "--workers", "0"), "workers must be >= 1, not 0."),
         (("cite", "UCB"), "unknown policy 'UCB'. Did you mean 'UCB1'?"),
         (("paper", "--seed", "x"), "Invalid value for '--seed'"),
         (("papers",), "No such command 'papers'"),
@@ -124,3 +126,15 @@ def test_the_same_command_writes_the_same_data_and_figures(tmp_path):
     for suffix in ("csv", "svg", "pdf", "png"):
         name = f"stationary-gaussian.{suffix}"
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_validate_compares_with_published_numbers_and_goes_on_where_it_was(tmp_path):
+    arguments = ("validate", "--quick", "--table", "Besson's thesis", "--out", tmp_path)
+    done = brigand(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "differ for a known reason, 0 for an unknown one." in done.stdout
+    report = (tmp_path / "validation.md").read_text(encoding="utf-8")
+    assert "## Besson's thesis, stationary" in report
+    before = (tmp_path / "validation.json").stat().st_mtime_ns
+    assert brigand(*arguments).returncode == 0
+    assert (tmp_path / "validation.json").stat().st_mtime_ns == before
