@@ -23,7 +23,8 @@ def beats(challenger, leader):
         block_variation = n * (squares[first + n] - squares[first]) - block * block
         # a sqrt(block_variation) >= b sqrt(variation), by the squares with their signs
         a, b = size * own - n * total, size * block - n * total
-        if a * abs(a) * block_variation >= b * abs(b) * variation:
+        left, right = a * abs(a) * block_variation, b * abs(b) * variation
+        if left > right or (left == right and (left != 0 or own >= block)):
             return True
     return False
 
@@ -106,7 +107,9 @@ def test_rounds_are_exact_with_ties_and_variances_of_zero(seed, values, unit):
         ([-4, 6], [4, 0, 8, 0], True),  # mean 1, but sd 5
         ([2, 2], [4, 0, 8, 0], False),
         ([3, 3], [4, 0, 8, 0], True),
-        ([0.1, 0.1], [4, 4, 0, 4], True),  # both zero: (4, 4)
+        ([0.1, 0.1], [4, 4, 0, 4], False),  # both zero, and less than (4, 4)
+        ([0, 1], [4, 4, 4, 4], False),  # a leader that always pays the same
+        ([3, 6], [4, 4, 4, 4], True),
         ([0.1] * 3, [0.3, 0.1, 0.1, 0.1], True),  # both zero, up to rounding
         ([0, 1], [4, 4, 0, 4], False),
         ([0], [4, 4, 0, 4], True),
@@ -121,6 +124,14 @@ def test_duels_by_hand(challenger, leader, won):
             policy.kernels.pull(parameters, *state, arm)
             policy.kernels.learn(parameters, *state, arm, reward, 1)
     assert enters(parameters, *state, Duels(2, 1, 0.0, 0), 0) == won
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_on_rewards_of_0_and_1_it_is_ssmc(seed):
+    """There the t-statistic grows with the mean."""
+    rng = np.random.default_rng(seed)
+    rewards = (rng.random((400, 3)) < rng.choice([0.0, 0.1, 0.5, 0.9, 0.99, 1.0], 3)).astype(float)
+    assert play(SSTC(), rewards, seed) == play(SSMC(), rewards, seed)
 
 
 def test_squares_that_overflow_leave_a_comparison_of_means():

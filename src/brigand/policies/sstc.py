@@ -3,7 +3,8 @@
 Rounds, leader, forced exploration, late rewards and candidates as in `ssmc`. A challenger k with N_k < N_l
 wins if N_k < max(2, sqrt(log r)), or if for *some* block of N_k consecutive rewards of the leader
     (mean_k - c) sd_block >= (mean_block - c) sd_k,    c the mean of all of the leader's rewards:
-the t-statistics, multiplied out to settle standard deviations of zero (both zero: the challenger wins).
+the t-statistics, multiplied out. If both sides are zero, it takes mean_k >= mean_block too: a leader that
+always pays the same would lose every duel otherwise. On rewards of 0 and 1 the rule is that of SSMC.
 
 Source: Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics
 48(1), 2020; recalled, for its text was not available. What speaks for the recollection: about a share
@@ -139,11 +140,17 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, duels: A
         excess = float(difference(total, residue, rival, rival_residue) / size)
         if rival_spread < ALIKE * spread:
             bound = quotient(rival, rival_residue, size)
-            above = min(above, bound - excess * (rival_spread / (spread - rival_spread)))
+            bound -= excess * (rival_spread / (spread - rival_spread))
+            if rival_spread == 0.0 and excess < 0.0:
+                bound = np.nextafter(bound, math.inf)
+            above = min(above, bound)
         elif spread < ALIKE * rival_spread:
             bound = quotient(total, residue, size)
-            below = max(below, bound + excess * (spread / (rival_spread - spread)))
-        elif excess >= 0.0 or spread == 0.0:
+            bound += excess * (spread / (rival_spread - spread))
+            if spread == 0.0 and excess < 0.0:
+                bound = np.nextafter(bound, -math.inf)
+            below = max(below, bound)
+        elif excess >= 0.0:
             above = -math.inf
         seen += 1
     if duels.keep:
@@ -192,13 +199,7 @@ def learn(
 
 @dataclass(frozen=True)
 class SSTC(Policy):
-    """SSTC: a challenger is pulled if some block of the leader's rewards has no larger t-statistic.
-
-    Notes
-    -----
-    For rewards that vary. A leader that always pays the same loses every duel, so that all arms are pulled
-    equally often; `SSMC` has no such trouble.
-    """
+    """SSTC: a challenger is pulled if some block of the leader's rewards has no larger t-statistic."""
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
     header: ClassVar[Table] = HEADER
