@@ -61,18 +61,6 @@ def upper(p, level):
     return optimize.brentq(lambda q: kl(p, q) - level, max(p, 1e-300), 1 - 2**-53, xtol=1e-15)
 
 
-def test_the_upper_bound_is_the_root():
-    rng = np.random.default_rng(0)
-    for p in [0.0, 1e-9, 0.5, 1 - 1e-9, *rng.random(50)]:
-        for level in 10.0 ** rng.uniform(-6, 0.7, 20):
-            assert glr_klucb._kl_upper(p, level) == pytest.approx(upper(p, level), rel=1e-9, abs=1e-11)
-    assert glr_klucb._kl_upper(1.0, 0.3) == 1.0
-    assert glr_klucb._kl_upper(0.4, 0.0) == 0.4
-    assert glr_klucb._kl_upper(0.0, 0.3) == pytest.approx(1 - math.exp(-0.3), rel=1e-14)
-    for p in (0.0, 0.3, 0.999):
-        assert p < glr_klucb._kl_upper(p, 800.0) <= 1.0
-
-
 class Reference:
     """The definition, with lists."""
 

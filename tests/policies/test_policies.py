@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -232,6 +233,16 @@ def test_the_quotient_is_rounded_once():
         assert kernels.quotient(total, residue, m) == x
         exact = Fraction(total) + Fraction(residue)
         assert kernels.quotient(total, residue, 7 * m) == float(exact / (7 * m))
+
+
+def test_the_hypotenuse_has_the_same_bits_compiled_and_does_not_overflow():
+    compiled = numba.njit(error_model="numpy")(kernels.hypotenuse)
+    rng = np.random.default_rng(0)
+    pairs = rng.random((3000, 2)) * 10.0 ** rng.integers(-307, 308, (3000, 1))
+    for a, b in [*pairs, (0.0, 0.0), (0.0, 1e300), (1e300, 1e-300), (math.inf, 1.0), (math.inf, math.inf)]:
+        value = kernels.hypotenuse(a, b)
+        assert compiled(a, b) == value
+        assert value == pytest.approx(math.hypot(a, b), rel=1e-15)
 
 
 def test_the_oracle_follows_the_breakpoints():
