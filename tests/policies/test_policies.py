@@ -193,35 +193,6 @@ def test_etc_with_m_zero_is_refused():
         br.ExploreThenCommit(0)
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian(), br.ForcedExploration(br.Linear())],
-    ids=repr,
-)
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
-    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
-    rng = np.random.default_rng(0)
-    pulls = np.zeros(3, int)
-    for step in range(1, 2001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.standard_normal(), step)
-    assert pulls[2] < 100
-    assert pulls[1] > 1000
-
-
-@pytest.mark.parametrize("policy", [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian()], ids=repr)
-def test_without_any_reward_pulls_are_uniform(policy):
-    """Chi-square at level 1e-5."""
-    parameters, state = policy.parameters(5, None), policy.start(5, None)
-    rng = np.random.default_rng(0)
-    for _ in range(4000):
-        policy.kernels.pull(parameters, *state, policy.kernels.select(parameters, *state, np.arange(5), rng))
-    assert stats.chisquare(state.arms["pulls"]).pvalue > 1e-5
-
-
 def test_the_quotient_is_rounded_once():
     rng = np.random.default_rng(0)
     for _ in range(300):
