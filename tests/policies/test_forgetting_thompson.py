@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import brigand as br
+from brigand import jit
 from brigand.policies import kernels
 from brigand.policies.forgetting_thompson import (
     DiscountedThompson,
@@ -162,6 +163,50 @@ def test_late_rewards_are_discounted_by_their_age():
         weights = [(0.95 ** (600 - s), uniform_at(5, s) < x) for arm, x, s in told if arm == k]
         assert state.arms["successes"][k] == pytest.approx(sum(w for w, success in weights if success))
         assert state.arms["failures"][k] == pytest.approx(sum(w for w, success in weights if not success))
+
+
+def least_count(kernels):
+    """Return a compiled loop that tells the least S or F at any step.
+
+    Rewards wait in `places`: each pull frees one at random, so that some come very late.
+    """
+    select, pull, learn = (jit.kernel(function) for function in kernels)
+
+    def loop(parameters, header, arms, memory, candidates, rng, steps, places):
+        least = math.inf
+        waiting = np.zeros((places, 2), np.int64)
+        for step in range(1, steps + 1):
+            arm = select(parameters, header, arms, memory, candidates, rng)
+            pull(parameters, header, arms, memory, arm)
+            place = int(rng.random() * places)
+            past, of = waiting[place]
+            if past > 0:
+                learn(parameters, header, arms, memory, of, rng.random() ** (1 + of), past)
+            waiting[place, 0], waiting[place, 1] = step, arm
+            for k in range(len(arms)):
+                least = min(least, arms[k]["successes"], arms[k]["failures"])
+        return least
+
+    return jit.compile_loop(loop, *kernels)
+
+
+@pytest.mark.parametrize("places", [1, 1000])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        br.ThompsonBeta(),
+        *(DiscountedThompson(gamma) for gamma in (0.01, 0.9999)),
+        *(SlidingWindowThompson(window) for window in (1, 500, 10**6)),
+    ],
+    ids=repr,
+)
+def test_no_posterior_falls_below_the_prior_in_a_million_steps(policy, places):
+    parameters, state = policy.parameters(5, 10**6), policy.start(5, 10**6, 3)
+    loop = least_count(policy.kernels)
+    assert loop(parameters, *state, np.arange(5), np.random.default_rng(0), 10**6, places) == 0.0
+    if isinstance(policy, SlidingWindowThompson):
+        assert (state.arms["successes"] + state.arms["failures"]).tolist() == state.arms["count"].tolist()
+        assert state.arms["pulls"].sum() == policy.window
 
 
 @ALL
