@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.environments import draw
-from brigand.environments import totals
+from brigand.environments import draw, totals
 from brigand.environments.distribution import Distribution, Floats, Law
 from brigand.environments.totals import Total
 from brigand.errors import InvalidValueError

@@ -5,11 +5,11 @@
     E exp(-s (X - E X)) <= exp(s^2 lower / 2)  for all s >= 0,
     E exp( s (X - E X)) <= exp(s^2 upper / 2)  for 0 <= s <= cap.
 
-Gaussian: sigma^2. Bernoulli(p): (1 - 2 p) / (2 log((1 - p) / p)), and 1/4 for p = 1/2 (Kearns, Saul, UAI 1998;
-Buldygin, Moskvichova, Theory of Probability and Mathematical Statistics 86, 2013). Bounded: a quarter of the
-squared range (Hoeffding 1963). Exponential with mean m: lower m^2, since log(1 + y) >= y - y^2 / 2; upper 2 m^2
-up to cap 1 / (2 m), since -y - log(1 - y) <= y^2 for y <= 1/2. Poisson with mean m: lower m, since
-exp(-y) - 1 + y <= y^2 / 2; upper 3 m / 2 up to cap 1, since exp(y) - 1 - y <= 3 y^2 / 4 for y <= 1.
+Gaussian: sigma^2. Bernoulli(p): (1 - 2 p) / (2 log((1 - p) / p)), and 1/4 for p = 1/2 (Kearns, Saul, UAI
+1998; Buldygin, Moskvichova, Theory of Probability and Mathematical Statistics 86, 2013). Bounded: a quarter
+of the squared range (Hoeffding 1963). Exponential with mean m: lower m^2, since log(1 + y) >= y - y^2 / 2;
+upper 2 m^2 up to cap 1 / (2 m), since -y - log(1 - y) <= y^2 for y <= 1/2. Poisson with mean m: lower m,
+since exp(-y) - 1 + y <= y^2 / 2; upper 3 m / 2 up to cap 1, since exp(y) - 1 - y <= 3 y^2 / 4 for y <= 1.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def draw_total(total: Any, law: Any, table: Any, n: int, rng: np.random.Generato
     """
     kind = total["kind"]
     if kind == GAUSSIAN:
-        return law["a"] * n + law["b"] * math.sqrt(n) * rng.standard_normal()
+        return float(law["a"] * n + law["b"] * math.sqrt(n) * rng.standard_normal())
     if kind == BINOMIAL:
         return float(rng.binomial(n, law["a"]))
     if kind == GAMMA:
-        return law["a"] * rng.standard_gamma(float(n))
+        return float(law["a"] * rng.standard_gamma(float(n)))
     if kind == POISSON:
         return float(rng.poisson(total["mean"] * n))
     return draw_multinomial(law, table, n, rng)
