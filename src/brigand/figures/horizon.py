@@ -58,20 +58,9 @@ def _draw(upper: Axes, lower: Axes, part: xr.Dataset) -> None:
         look: dict[str, Any] = {"color": color, "markersize": 4, "markerfacecolor": "white"}
         row = part.sel(policy=policy)
         for name, dash in STATISTICS.items():
-            shape = marker if name == "mean" else ""
-            upper.plot(
-                steps,
-                row[name],
-                color=color,
-                linestyle=dash,
-                marker=shape,
-                markersize=4,
-                markerfacecolor="white",
-            )
+            upper.plot(steps, row[name], **look, linestyle=dash, marker=marker if name == "mean" else "")
         upper.fill_between(steps, row["low"].clip(min=1e-3), row["high"], color=color, alpha=0.2, linewidth=0)
-        lower.plot(
-            steps, 100 * row["stuck"], color=color, marker=marker, markersize=4, markerfacecolor="white"
-        )
+        lower.plot(steps, 100 * row["stuck"], **look, marker=marker)
     upper.set_xscale("log")
     upper.set_yscale("log")
     upper.set_ylim(max(0.3, float(part["median"].min()) / 3), None)

@@ -65,8 +65,8 @@ def study(
     Returns
     -------
     xarray.Dataset
-        Of the regret, ``mean``, ``low``, ``high`` (95 % interval of the mean), ``median``, ``quantile`` (99 %);
-        and ``stuck``, the share of runs that end on a wrong arm; all over (problem, policy, horizon).
+        Of the regret: ``mean``, ``low``, ``high`` (its 95 % interval), ``median``, ``quantile`` (99 %). And
+        ``stuck``, the share of runs that end on a wrong arm. All over (problem, policy, horizon).
     """
     import xarray as xr
 
