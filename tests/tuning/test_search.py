@@ -36,7 +36,8 @@ def test_candidates_are_of_four_families_and_valid():
 
 def test_levels_follow_the_sequence_as_far_as_a_run_gets():
     levels = search._levels(br.Linear(), 1000)
-    assert levels == [1.0, 3.0, 6.0, 12.0, 24.0, 44.0]  # 43 rounds take 989 steps, so a run of 1000 begins the 44th
+    # 43 rounds take 989 steps, so a run of 1000 begins the 44th.
+    assert levels == [1.0, 3.0, 6.0, 12.0, 24.0, 44.0]
 
 
 def test_moving_steps_never_makes_things_worse_on_the_problems_it_sees():
