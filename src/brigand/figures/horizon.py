@@ -39,6 +39,8 @@ def horizon(data: xr.Dataset) -> Figure:
         for column, problem in enumerate(problems):
             _draw(rows[0, column], rows[1, column], data.sel(problem=problem))
             rows[0, column].set_title(str(problem).replace(", the", ",\nthe"))
+        # From the medians up; the lower ends of wide intervals may be near 0.
+        rows[0, 0].set_ylim(max(0.3, float(data["median"].min()) / 3), 3 * float(data["quantile"].max()))
         rows[0, 0].set_ylabel("pseudo-regret at T")
         rows[1, 0].set_ylabel("runs that end on\na wrong arm, %")
         figure.legend(handles=_legend(data), loc="outside lower center", ncols=4)
@@ -63,7 +65,6 @@ def _draw(upper: Axes, lower: Axes, part: xr.Dataset) -> None:
         lower.plot(steps, 100 * row["stuck"], **look, marker=marker)
     upper.set_xscale("log")
     upper.set_yscale("log")
-    upper.set_ylim(max(0.3, float(part["median"].min()) / 3), None)
     lower.set_xlabel("horizon T")
     lower.set_ylim(0, None)
 
