@@ -1,7 +1,7 @@
 """Speed and memory, as ratios to baselines of the same run.
 
-Run by ``make bench``; one core. Times are medians of repetitions in turn: on a shared machine, compare
-ratios, not times.
+Run by ``make bench``; one core. Times are CPU time, medians of repetitions in turn: on a shared machine,
+compare ratios, not times.
 """
 
 import argparse
