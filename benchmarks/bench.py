@@ -10,12 +10,13 @@ import os
 import growth
 import others
 import processes
+import skipping
 import speed
 from measure import Report
 
 import brigand as br
 
-PARTS = ("speed", "plain", "growth", "peers", "start", "memory")
+PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory")
 
 
 def main():
@@ -30,6 +31,7 @@ def main():
         "speed": lambda: speed.report(out, options.repetitions, options.policies),
         "plain": lambda: speed.report_plain(out),
         "growth": lambda: growth.report(out, options.repetitions),
+        "skip": lambda: skipping.report(out, options.repetitions),
         "peers": lambda: others.report(out, options.repetitions),
         "start": lambda: processes.report_start(out),
         "memory": lambda: processes.report_memory(out),

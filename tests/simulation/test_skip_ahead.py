@@ -10,6 +10,7 @@ from scipy import stats
 
 import brigand as br
 from brigand.environments.totals import safe_pulls
+from brigand.rng import Stream
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
 
@@ -287,3 +288,11 @@ def test_skipped_results_do_not_depend_on_workers_or_on_other_runs(tmp_path):
     assert np.array_equal(whole.dataset["pulls"].sel(replication=range(250, 260)), part.dataset["pulls"])
     whole.save(tmp_path / "x.nc")
     assert br.load(tmp_path / "x.nc").dataset["method"].values.tolist() == ["skip"]
+
+
+def test_a_generator_that_was_reset_is_that_of_the_replication():
+    stream = Stream(7, constants(0.1))
+    rng = stream.generator(0)
+    rng.integers(5, dtype=np.int32)  # half of a word is left over
+    stream.reset(rng, 3)
+    assert rng.bit_generator.state == stream.generator(3).bit_generator.state

@@ -14,6 +14,7 @@ has the theorem and its proof.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -85,8 +86,8 @@ def fe_loop() -> Callable[..., None]:
     Returns
     -------
     callable
-        ``loop(parameters, clock, arms, memory, laws, table, totals, starts, gaps, checkpoints, reward_rng,
-        rng, pulls, regret)``: as `brigand.simulation.step.simulation_loop`, but with `blocks.CLOCK` and
+        ``loop(parameters, clock, arms, memory, laws, table, totals, starts, gaps, checkpoints, rng, pulls,
+        regret)``: as `brigand.simulation.step.simulation_loop`, but with `blocks.CLOCK` and
         `blocks.ARM` as state, and with `totals` of shape (phases, K). ``clock["events"]`` counts what was
         decided at once.
     """
@@ -102,7 +103,6 @@ def fe_loop() -> Callable[..., None]:
         starts: NDArray[np.int64],
         gaps: NDArray[np.float64],
         checkpoints: NDArray[np.int64],
-        reward_rng: np.random.Generator,
         rng: np.random.Generator,
         pulls: NDArray[np.int64],
         regret: NDArray[np.float64],
@@ -138,7 +138,7 @@ def fe_loop() -> Callable[..., None]:
                                 rounds,
                                 moved,
                                 end,
-                                reward_rng,
+                                rng,
                             )
                             continue
 
@@ -149,7 +149,7 @@ def fe_loop() -> Callable[..., None]:
                 if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= clock["threshold"]:
                     arms[oldest]["forced"] += 1
                     counts[phase, oldest] += 1
-                    pull_once(parameters, clock, arms, memory, laws[phase, oldest], table, oldest, reward_rng)
+                    pull_once(parameters, clock, arms, memory, laws[phase, oldest], table, oldest, rng)
                     continue
                 if n_arms == 1:  # never due again, since f does not decrease; its mean decides nothing
                     counts[phase, 0] += stop - step
@@ -170,7 +170,7 @@ def fe_loop() -> Callable[..., None]:
                             due = whole(np.ceil(arms[k]["last"] + clock["threshold"]))
                             most = min(most, due - step)
                 n = play_greedy(
-                    arms, totals[phase, leader], laws[phase, leader], table, leader, second, most, reward_rng
+                    arms, totals[phase, leader], laws[phase, leader], table, leader, second, most, rng
                 )
                 advance(parameters, clock, arms, memory, leader, n)
                 counts[phase, leader] += n
@@ -194,7 +194,6 @@ def etc_loop() -> Callable[..., None]:
         starts: NDArray[np.int64],
         gaps: NDArray[np.float64],
         checkpoints: NDArray[np.int64],
-        reward_rng: np.random.Generator,
         rng: np.random.Generator,
         pulls: NDArray[np.int64],
         regret: NDArray[np.float64],
@@ -216,7 +215,7 @@ def etc_loop() -> Callable[..., None]:
                         k = order[place]
                         n = (stop - place + n_arms - 1) // n_arms - (step - place + n_arms - 1) // n_arms
                         counts[phase, k] += n
-                        earn_some(arms, k, totals[phase, k], laws[phase, k], table, n, reward_rng)
+                        earn_some(arms, k, totals[phase, k], laws[phase, k], table, n, rng)
                 else:
                     if leader < 0:
                         leader, _ = find_leader(arms, uniform)
@@ -240,7 +239,8 @@ class SkipRunner:
         environment = plan.environment
         self._plan = plan
         self._rewards = Stream(plan.seed, environment)
-        self._choices = Stream(plan.seed, policy)
+        self._arms = np.repeat(ARM, environment.n_arms)
+        self._of_thread = threading.local()
         self._parameters = policy.parameters(environment.n_arms, plan.horizon)
         self._memory = policy.memory(environment.n_arms, plan.horizon)
         self._counts_forced = type(policy) is ForcedExploration
@@ -250,14 +250,19 @@ class SkipRunner:
         self, replication: int
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64] | None]:
         """Return regret (checkpoints,), pulls (checkpoints, K), and forced pulls (K,) if they are counted."""
+        regret, pulls, arms, _ = self.play(replication)
+        return regret, pulls, arms["forced"] if self._counts_forced else None
+
+    def play(self, replication: int) -> tuple[NDArray[np.float64], NDArray[np.int64], Table, int]:
+        """Return regret, pulls, the arms (`blocks.ARM`), and the number of events, decided at once each."""
         environment, checkpoints = self._plan.environment, self._plan.checkpoints
-        arms = np.repeat(ARM, environment.n_arms)
+        arms, clock = self._arms.copy(), CLOCK.copy()[0]
         pulls = np.empty((len(checkpoints), environment.n_arms), np.int64)
         regret = np.empty(len(checkpoints))
         compiled = environment.compiled
         self._loop(
             self._parameters,
-            CLOCK.copy()[0],
+            clock,
             arms,
             self._memory,
             compiled.laws,
@@ -266,9 +271,16 @@ class SkipRunner:
             compiled.starts,
             environment.gaps,
             checkpoints,
-            self._rewards.generator(replication),
-            self._choices.generator(replication),
+            self._generator(replication),
             pulls,
             regret,
         )
-        return regret, pulls, arms["forced"] if self._counts_forced else None
+        return regret, pulls, arms, int(clock["events"])
+
+    def _generator(self, replication: int) -> np.random.Generator:
+        """Return the replication's generator: one object a thread, since new ones are slow."""
+        if not hasattr(self._of_thread, "rng"):
+            self._of_thread.rng = self._rewards.generator(replication)
+        rng: np.random.Generator = self._of_thread.rng
+        self._rewards.reset(rng, replication)
+        return rng
