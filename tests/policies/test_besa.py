@@ -253,7 +253,26 @@ def test_the_horizon_is_needed():
 def test_small_and_extreme():
     for shape in ((1, 1), (5, 1), (1, 4), (3, 4)):
         assert br.trace(BESA(), np.full(shape, 0.5)).shape == shape[:1]
-    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e300):
+    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e290):
         # Arms that are alike tie, and ties go to the arm with fewer pulls.
         pulls = np.bincount(br.trace(BESA(), np.full((200, 4), reward), compiled=False), minlength=4)
         assert np.ptp(pulls) <= 2
+
+
+def test_an_arm_whose_first_rewards_are_lost_is_pulled_on_up_to_2_n0_and_a_logarithm():
+    """Arm 0 pays nothing: 2 n0 + log(n + 1) = 6 + log(n + 1) pulls; arm 1 and 2 stop at n0 = 3."""
+    policy = BESA(3)
+    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
+    rng, pulls = np.random.default_rng(0), np.zeros(3, int)
+    for step in range(1, 401):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        if arm == 0:
+            assert pulls[0] < 6 + math.log(step)
+        elif pulls[arm] >= 3:
+            assert pulls[1:].min() >= 3
+            assert pulls[0] >= 6 + math.log(step)
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        if arm != 0:
+            policy.kernels.learn(parameters, *state, arm, float(arm), step)
+    assert pulls[0] == math.ceil(6 + math.log(400))

@@ -147,7 +147,7 @@ def test_candidates_are_respected_also_while_first_pulls_are_due():
         policy.kernels.learn(parameters, *state, arm, rng.random(), step)
 
 
-@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e300])
+@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e290])
 def test_constant_rewards_one_arm_one_step(reward):
     for policy in POLICIES:
         assert br.trace(policy, [[reward]]).tolist() == [0]

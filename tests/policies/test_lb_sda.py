@@ -311,10 +311,23 @@ def test_memory_is_small_and_needs_no_horizon():
 def test_small_and_extreme(policy):
     for shape in ((1, 1), (5, 1), (1, 4), (3, 4)):
         assert br.trace(policy, np.full(shape, 0.5)).shape == shape[:1]
-    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e300):
+    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e290):
         # Arms that are alike: every duel is a tie, so that all are pulled in turn, up to the window's edge.
         table = np.full((200, 4), reward)
         chosen = br.trace(policy, table, compiled=False)
         assert np.array_equal(chosen, br.trace(policy, table))
         if not isinstance(policy, SlidingWindowLBSDA) or policy.window > 2:
             assert np.ptp(np.bincount(chosen, minlength=4)) <= 2
+
+
+@pytest.mark.parametrize("forced", POWERS)
+@pytest.mark.parametrize("window", [1, 2, 50])
+def test_an_arm_that_has_left_the_window_is_pulled(forced, window):
+    """Without that, no change of it would be seen: "none" pulled the arm that became best not once."""
+    rewards = np.repeat([[0.9, 0.1], [0.1, 0.9]], 1000, axis=0)
+    chosen = br.trace(SlidingWindowLBSDA(window, forced), rewards, compiled=False)
+    for t in range(window, 2000):
+        # A round begins before the window has moved, and may be as long as both arms.
+        assert {0, 1} <= set(chosen[max(0, t - window - 1) : t + 2])
+    if window == 50:
+        assert (chosen[1000:] == 1).sum() > 800

@@ -130,7 +130,7 @@ def test_a_bad_sigma_is_refused(sigma):
         ReBoot(sigma)
 
 
-@pytest.mark.parametrize("reward", [0.0, 0.3, -5.0, 1e150, -1e300, 1e-300])
+@pytest.mark.parametrize("reward", [0.0, 0.3, -5.0, 1e150, -1e290, 1e-300])
 def test_constant_rewards_and_small_shapes(reward):
     for shape in [(1, 1), (5, 1), (1, 4), (200, 4)]:
         assert br.trace(ReBoot(), np.full(shape, reward)).shape == shape[:1]

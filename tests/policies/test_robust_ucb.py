@@ -220,7 +220,7 @@ def test_candidates_are_respected_and_selecting_changes_nothing(policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e300])
+@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e290])
 def test_constant_rewards_one_arm_one_step(policy, reward):
     assert br.trace(policy, [[reward]]).tolist() == [0]
     assert br.trace(policy, np.full((60, 1), reward)).tolist() == [0] * 60
