@@ -211,3 +211,14 @@ def uniform_at(key: int, step: int) -> float:
         c2, c3 = (p0 >> word) ^ c3 ^ k1, p0 & mask
         k0, k1 = (k0 + np.uint64(0x9E3779B9)) & mask, (k1 + np.uint64(0xBB67AE85)) & mask
     return np.float64((c0 << np.uint64(21)) | (c1 >> np.uint64(11))) * 2.0**-53
+
+
+@kernel
+def is_due(pulls: int, least: float, step: int) -> bool:
+    """Return whether an arm that has fewer than `least` rewards must be pulled at once, after `step` pulls.
+
+    It must until 2 least + log(step + 1) of its pulls have told too little; then it waits, chosen last. So
+    one lost reward does not end an arm, and an arm whose rewards never come does not hold up the others.
+    """
+    # Not math.log: LLVM computes it for every arm at every step.
+    return pulls < 2.0 * least + math.log1p(step)
