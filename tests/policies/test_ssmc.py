@@ -88,8 +88,15 @@ def test_the_published_regret(laws, mean, sd):
     assert abs(regret.mean() - mean) < 4 * error
 
 
-def test_the_horizon_is_needed_and_nothing_else():
+def test_the_horizon_is_needed():
     with pytest.raises(br.InvalidValueError, match="SSMC needs the horizon"):
         SSMC().start(3, None)
-    with pytest.raises(TypeError):
-        SSMC(1)
+
+
+def test_forced_exploration_can_be_left_out():
+    """With an unlucky first reward, an arm then gets no second one."""
+    rewards = np.column_stack([np.full(2000, 0.5), np.full(2000, 0.4)])
+    pulls = {f: int((br.trace(SSMC(f), rewards) == 1).sum()) for f in ("none", "cbrt_log", "sqrt_log")}
+    assert pulls == {"none": 1, "cbrt_log": 2, "sqrt_log": 3}  # log 2000 = 7.6
+    with pytest.raises(br.InvalidValueError, match="SSMC's forced must be one of none, sqrt_log"):
+        SSMC("log")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import brigand as br
+from brigand.policies.duels import Duels
 from brigand.policies.kernels import uniform_at
-from brigand.policies.ssmc import SSMC, Duels
+from brigand.policies.ssmc import SSMC
 from brigand.policies.sstc import SSTC, enters
 
 

@@ -1,6 +1,6 @@
 """LB-SDA-LM: LB-SDA with limited memory.
 
-Rounds, late rewards and candidates as in `ssmc`, duels as in `sub_sampling` (the last block). An arm keeps
+Rounds, late rewards and candidates as in `duels`, duels as in `sub_sampling` (the last block). An arm keeps
 its last m_r rewards, m_r = max(least, log(r)^2 + extra) in round r: if it holds m_r or more, the oldest is
 dropped before a new one is added. Counts and sums for the leader are of all rewards; a challenger with
 N_k < N_l duels with the n_k rewards that it keeps against the last n_k that the leader keeps.
@@ -25,9 +25,18 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, State, Table, need_horizon, record
 from brigand.policies.besa import difference
+from brigand.policies.duels import (
+    FORCED,
+    ROUNDS,
+    TURN,
+    Duels,
+    check_forced,
+    choose,
+    draw_round,
+    next_duels,
+    take_turn,
+)
 from brigand.policies.kernels import quotient, two_sum
-from brigand.policies.ssmc import ROUNDS, TURN, Duels, choose, draw_round, next_duels, take_turn
-from brigand.policies.sub_sampling import FORCED, check_forced
 
 HEADER = record(**ROUNDS, capacity=0)  # rows of an arm's ring
 # kept: how many rewards are kept, and their sum; lap: how many are in the current turn of the ring

@@ -1,6 +1,6 @@
 """SSTC: sub-sample t-comparisons, SSMC for Gaussian rewards whose variances are unknown and unequal.
 
-Rounds, leader, forced exploration, late rewards and candidates as in `ssmc`. A challenger k with N_k < N_l
+Rounds, leader, forced exploration, late rewards and candidates as in `duels`. A challenger k with N_k < N_l
 wins if N_k < max(2, sqrt(log r)), or if for *some* block of N_k consecutive rewards of the leader
     (mean_k - c) sd_block >= (mean_block - c) sd_k,    c the mean of all of the leader's rewards:
 the t-statistics, multiplied out. If both sides are zero, it takes mean_k >= mean_block too: a leader that
@@ -35,19 +35,10 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import ROUNDING, difference, last_row, remember
+from brigand.policies.duels import SUM, TURN, Duels, choose, draw_round, next_duels, take_turn
 from brigand.policies.history import new_history, reward_at
 from brigand.policies.kernels import quotient, two_sum
-from brigand.policies.ssmc import (
-    HEADER,
-    SUM,
-    TURN,
-    Duels,
-    SSMCParameters,
-    choose,
-    draw_round,
-    next_duels,
-    take_turn,
-)
+from brigand.policies.ssmc import HEADER, SSMCParameters
 
 # square: the sum of squared deviations from the arm's first reward, and what rounding took from it.
 # With `size` rewards, the arm beats one of the first `seen` blocks of `rival` if c >= above or c <= below.

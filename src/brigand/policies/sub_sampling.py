@@ -1,6 +1,6 @@
 """Sub-sampling duels with the most pulled arm: WR-SDA, RB-SDA and LB-SDA.
 
-Rounds, leader, late rewards and candidates as in `ssmc`. A challenger k with fewer rewards than the leader,
+Rounds, leader, late rewards and candidates as in `duels`. A challenger k with fewer rewards than the leader,
 N_k < N_l, wins its duel if its mean is at least the mean of N_k of the leader's rewards:
 
     WR      drawn without replacement (hypergeometric for rewards of 0 and 1)
@@ -26,28 +26,27 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import block_excess, exact_history, remember, sampled_excess
-from brigand.policies.kernels import uniform_at
-from brigand.policies.ssmc import (
+from brigand.policies.duels import (
+    FORCED,
     ROUNDS,
     SUM,
     TURN,
     Duels,
+    check_forced,
     choose,
     counter,
     draw_round,
     next_duels,
     take_turn,
 )
+from brigand.policies.kernels import uniform_at
 
 HEADER = record(**ROUNDS, used=0)
 ARM = record(**TURN, **SUM)
 
-FORCED = {"none": 0.0, "sqrt_log": 0.5, "cbrt_log": 1.0 / 3.0}
-"""Forced exploration as a power of log r; 0: none."""
 LAST, BLOCK = range(2)
 
 
@@ -56,12 +55,6 @@ class SubSamplingParameters(NamedTuple):
 
     block: int
     forced: float
-
-
-def check_forced(policy: str, forced: object) -> None:
-    """Refuse what is no kind of forced exploration."""
-    if not isinstance(forced, str) or forced not in FORCED:
-        raise InvalidValueError(f"{policy}'s forced must be one of {', '.join(FORCED)}, not {forced!r}.")
 
 
 @kernel

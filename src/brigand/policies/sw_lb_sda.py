@@ -1,6 +1,6 @@
 """SW-LB-SDA: LB-SDA on a sliding window, for rewards that change.
 
-Rounds, late rewards and candidates as in `ssmc`. Counts N, means and blocks are over the last tau pulls. In
+Rounds, late rewards and candidates as in `duels`. Counts N, means and blocks are over the last tau pulls. In
 round r:
 
 1. leader: if the previous leader has N_l < min(r, tau) / (2 K), the arm with the largest N; else the one with
@@ -33,10 +33,18 @@ from brigand.jit import kernel
 from brigand.policies import window
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import difference
+from brigand.policies.duels import (
+    FORCED,
+    ROUNDS,
+    TURN,
+    check_forced,
+    choose,
+    counter,
+    draw_round,
+    take_turn,
+)
 from brigand.policies.kernels import two_sum, uniform_at
 from brigand.policies.lb_sda import last_sum, push
-from brigand.policies.ssmc import ROUNDS, TURN, choose, counter, draw_round, take_turn
-from brigand.policies.sub_sampling import FORCED, check_forced
 
 # since: the round in which the leader became it. listed, lap, newest: whose rewards are in the ring of prefix
 # sums, how many in its current turn, and the step of the newest.
@@ -74,7 +82,7 @@ def window_lead(arms: Table, a: int, b: int) -> float:
 
 @kernel
 def window_leader(parameters: Any, header: Header, arms: Table, number: int) -> int:
-    """Return the leader of round `number`; ties as in `ssmc.most_rewards`."""
+    """Return the leader of round `number`; ties as in `duels.most_rewards`."""
     previous = header["previous"]
     share = min(float(number), parameters.span) / len(arms)
     bound = previous >= 0 and arms[previous]["count"] >= 0.5 * share
