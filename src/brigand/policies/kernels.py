@@ -100,14 +100,16 @@ def quotient(total: float, residue: float, count: int) -> float:
     So means are equal floats where they are equal numbers: ties are ties, whatever the rewards. (A plain sum
     of three times 0.1, divided by 3, is not 0.1.)
     """
-    result = total / count
+    result = float(total / count)
     if residue == 0.0:
         return result
     # Veltkamp's splitting: with 26 bits each, the products with `count` are exact.
     scaled = 134217729.0 * result
     high = scaled - (scaled - result)
     low = result - high
-    return result + (((total - high * count) - low * count) + residue) / count
+    exact = result + (((total - high * count) - low * count) + residue) / count
+    # NaN where the splitting overflowed, from 1.3e300 on (silently: numbers of NumPy's would warn).
+    return result if math.isnan(exact) else exact
 
 
 @kernel
@@ -211,3 +213,14 @@ def uniform_at(key: int, step: int) -> float:
         c2, c3 = (p0 >> word) ^ c3 ^ k1, p0 & mask
         k0, k1 = (k0 + np.uint64(0x9E3779B9)) & mask, (k1 + np.uint64(0xBB67AE85)) & mask
     return np.float64((c0 << np.uint64(21)) | (c1 >> np.uint64(11))) * 2.0**-53
+
+
+@kernel
+def is_due(pulls: int, least: float, step: int) -> bool:
+    """Return whether an arm that has fewer than `least` rewards must be pulled at once, after `step` pulls.
+
+    It must until 2 least + log(step + 1) of its pulls have told too little; then it waits, chosen last. So
+    one lost reward does not end an arm, and an arm whose rewards never come does not hold up the others.
+    """
+    # Not math.log: LLVM computes it for every arm at every step.
+    return pulls < 2.0 * least or pulls < 2.0 * least + math.log1p(step)
