@@ -51,7 +51,15 @@ class Stream:
 
     def generator(self, replication: int) -> np.random.Generator:
         """Return the generator of one replication (0, 1, ...), at its beginning."""
+        return np.random.Generator(self._bits(replication))
+
+    def reset(self, generator: np.random.Generator, replication: int) -> None:
+        """Make a generator that `generator` returned that of another replication, at its beginning.
+
+        A new one costs compiled code 50 microseconds when it first meets it.
+        """
+        generator.bit_generator.state = self._bits(replication).state
+
+    def _bits(self, replication: int) -> np.random.PCG64:
         words: tuple[int, ...] = self._words  # type: ignore[attr-defined]
-        return np.random.Generator(
-            np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(*words, replication)))
-        )
+        return np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(*words, replication)))

@@ -190,3 +190,22 @@ def test_bad_settings(n0, message):
 def test_the_horizon_is_needed():
     with pytest.raises(br.InvalidValueError, match="BESA needs the horizon"):
         BESA().start(3, None)
+
+
+def test_an_arm_whose_first_rewards_are_lost_is_pulled_on_up_to_2_n0_and_a_logarithm():
+    """Arm 0 pays nothing: 2 n0 + log(n + 1) = 6 + log(n + 1) pulls; arm 1 and 2 stop at n0 = 3."""
+    policy = BESA(3)
+    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
+    rng, pulls = np.random.default_rng(0), np.zeros(3, int)
+    for step in range(1, 401):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        if arm == 0:
+            assert pulls[0] < 6 + math.log(step)
+        elif pulls[arm] >= 3:
+            assert pulls[1:].min() >= 3
+            assert pulls[0] >= 6 + math.log(step)
+        policy.kernels.pull(parameters, *state, arm)
+        pulls[arm] += 1
+        if arm != 0:
+            policy.kernels.learn(parameters, *state, arm, float(arm), step)
+    assert pulls[0] == math.ceil(6 + math.log(400))

@@ -157,3 +157,13 @@ def test_bad_settings(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)
+
+
+def test_what_must_be_known_depends_on_the_settings():
+    known = "the range [0, 1], the smallest change"
+    tuning = ", T, the number of breakpoints"
+    assert PHTUCB(changes=3).must_know == known + tuning
+    assert PHTUCB(0.1, 5.0).must_know == known
+    assert CUSUMUCB(0.1, changes=3).must_know == f"{known}, M rewards between changes{tuning}"
+    assert CUSUMUCB(0.1, 5.0).must_know == f"{known}, M rewards between changes"
+    CUSUMUCB(0.1, 5.0).start(3, None)

@@ -11,10 +11,11 @@ runs). Last two: share of runs with an alarm after one arm of the five has chang
     AdSwitch                             0 %               0             100 %        100 %
     Ada-ILTCB+                           0 %               0               3 %          2 %
 
-With h = log(T / changes) and eps = 0.05 the walks of the first two reach h by chance: where the mean is known,
-after 1130 pulls of an arm on average (Siegmund's approximation for Gaussian rewards of the same spread), which
-is 8.8 alarms in 10,000 steps. CUSUM-UCB has more, because its level is the mean of M = 50 rewards, which is
-more than eps off in every second case. With h = 30, 0.15 % of the runs of PHT-UCB and 93 % of those of
+With h = log(T / changes) and eps = 0.05 the walks of the first two reach h by chance: where the mean is
+known, after 1130 pulls of an arm on average (Siegmund's approximation for Gaussian rewards of the same
+spread), which is 8.8 alarms in 10,000 steps. CUSUM-UCB has more, because its level is the mean of M = 50
+rewards, which is more than eps off in every second case.
+With h = 30, 0.15 % of the runs of PHT-UCB and 93 % of those of
 CUSUM-UCB have an alarm; with eps = 0.1, 40 % and 98 %; with eps = 0.1 and M = 200, 79 % of CUSUM-UCB's.
 """
 

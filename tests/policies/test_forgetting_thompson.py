@@ -211,7 +211,7 @@ def test_no_posterior_falls_below_the_prior_in_a_million_steps(policy, places):
 
 @ALL
 def test_without_any_reward_pulls_are_uniform(policy):
-    """Every arm is pulled once, in random order, before one is pulled twice: chi-square at level 1e-5."""
+    """A window: every arm once before one twice. dTS: draws from the prior. Chi-square at level 1e-5."""
     parameters = policy.parameters(4, None)
     second = []
     for seed in range(2000):
@@ -219,7 +219,7 @@ def test_without_any_reward_pulls_are_uniform(policy):
         for _ in range(4):
             pulled.append(int(policy.kernels.select(parameters, *state, np.arange(4), rng)))
             policy.kernels.pull(parameters, *state, pulled[-1])
-        assert sorted(pulled) == [0, 1, 2, 3]
+        assert sorted(pulled) == [0, 1, 2, 3] or isinstance(policy, DiscountedThompson)
         second.append(pulled[1])
     assert stats.chisquare(np.bincount(second, minlength=4)).pvalue > 1e-5
 

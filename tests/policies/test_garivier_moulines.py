@@ -179,3 +179,22 @@ def test_bad_gamma(gamma):
 def test_bad_window(window):
     with pytest.raises(br.InvalidValueError, match="SlidingWindowUCB's window must be"):
         SlidingWindowUCB(window)
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("reward", [2e295, -2e295])
+def test_means_of_the_largest_rewards_that_are_accepted_are_right(gamma, reward):
+    """In units of the base, D-UCB's sums are up to 1e9 times as large."""
+    policy, rewards = DiscountedUCB(gamma), np.full((400, 3), reward)
+    _, state = play(policy, rewards)
+    assert state.arms["mean"] == pytest.approx(np.full(3, reward), rel=1e-12)
+    assert br.trace(policy, rewards).shape == (400,)
+    with pytest.raises(br.InvalidValueError, match=r"their sum may exceed 1e\+298"):
+        br.trace(policy, 2 * rewards)
+
+
+@pytest.mark.parametrize("make", [lambda **range: DiscountedUCB(0.9, **range), SlidingWindowUCB])
+def test_a_range_without_a_finite_length_is_refused(make):
+    settings = {"low": -1e308, "high": 1e308} | ({"window": 9} if make is SlidingWindowUCB else {})
+    with pytest.raises(br.InvalidValueError, match=r"needs high - low to be finite, not 1e\+308 - -1e\+308"):
+        make(**settings)

@@ -247,3 +247,16 @@ def test_memory_is_small_and_needs_no_horizon():
     assert len(LBSDALM().start(3, 100_000).memory) == 3 * (math.ceil(math.log(1e5) ** 2) + 1)
     assert len(SlidingWindowLBSDA(300).start(3, None).memory) == 301
     assert len(SlidingWindowLBSDA(300).start(3, 50).memory) == 51
+
+
+@pytest.mark.parametrize("forced", POWERS)
+@pytest.mark.parametrize("window", [1, 2, 50])
+def test_an_arm_that_has_left_the_window_is_pulled(forced, window):
+    """Without that, no change of it would be seen: "none" pulled the arm that became best not once."""
+    rewards = np.repeat([[0.9, 0.1], [0.1, 0.9]], 1000, axis=0)
+    chosen = br.trace(SlidingWindowLBSDA(window, forced), rewards, compiled=False)
+    for t in range(window, 2000):
+        # A round begins before the window has moved, and may be as long as both arms.
+        assert {0, 1} <= set(chosen[max(0, t - window - 1) : t + 2])
+    if window == 50:
+        assert (chosen[1000:] == 1).sum() > 800

@@ -147,3 +147,12 @@ def test_bad_settings(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)
+
+
+def test_what_must_be_known_depends_on_the_settings():
+    known = "the range [0, 1], the smallest change"
+    assert MUCB(changes=3).must_know == f"{known}, T, the number of breakpoints"
+    assert MUCB(None, 9.0, 0.1, least_change=0.5).must_know == f"{known}, T"
+    assert MUCB(100, None, 0.1).must_know == f"{known}, T"
+    assert MUCB(100, 10.0, 0.1).must_know == known
+    MUCB(100, 10.0, 0.1).start(3, None)

@@ -166,7 +166,7 @@ def test_one_arm_has_no_regret():
     assert (results.dataset["regret"] == 0).all()
 
 
-@pytest.mark.parametrize("value", [1e300, 1e-300, -1e300, -7.0])
+@pytest.mark.parametrize("value", [1e290, 1e-300, -1e290, -7.0])
 def test_rewards_of_any_size_work(value):
     arms = [br.FiniteSupport([value]), br.FiniteSupport([value / 2])]
     policies = {"FE": br.ForcedExploration(), "TS": br.ThompsonGaussian(), "UCB": br.UCB1(0, 1)}
@@ -179,12 +179,13 @@ def test_rewards_of_any_size_work(value):
 def test_sums_that_would_overflow_are_refused():
     greedy = {"x": br.ForcedExploration()}
     for arm in (
+        br.FiniteSupport([1e295]),
         br.FiniteSupport([1e305]),
         br.FiniteSupport([1.7e308, -1.7e308]),
         br.Gaussian(0, 1e304),
         br.Pareto(1.2, 1e299),
     ):
-        with pytest.raises(br.InvalidValueError, match="more than a float can hold"):
+        with pytest.raises(br.InvalidValueError, match="more than policies can compute with"):
             br.simulate(br.Environment.stationary([arm]), greedy, 10_000, 1)
     with pytest.raises(br.InvalidValueError, match=r"the table may pay rewards of 1e\+308"):
         br.trace(br.ForcedExploration(), [[1e308]] * 3)

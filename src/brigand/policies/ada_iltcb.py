@@ -23,7 +23,7 @@ mixture of all running replays; at most 32 replays run at once (2.4 are expected
 Source: Chen, Lee, Luo, Wei, "A new algorithm for non-stationary contextual bandits: efficient, optimal, and
 parameter-free", COLT 2019. Assumes rewards in [0, 1]. No ties: all choices are random. If arms are barred,
 the others keep their odds, and weights ignore it. A late reward enters the intervals that run when it
-arrives; one of a pull before the epoch is left out. Cost: O(K) a step; memory O(T + K log T).
+arrives, none if its pull was before the epoch; a lost one is 0. Cost: O(K) a step; memory O(T + K log T).
 """
 
 from __future__ import annotations

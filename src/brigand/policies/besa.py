@@ -4,7 +4,8 @@ Rule, two arms a and b with N_a <= N_b rewards: draw N_a rewards of b without re
 larger sum (its own N_a rewards against the sub-sample) wins, ties go to the arm with fewer pulls, then to
 either. K arms: shuffled, then a knockout tournament, in which an arm without an opponent goes on; the winner
 is pulled. Every arm is pulled `n0` times first, fewest pulls first, in random order (`n0=1` is the published
-rule; 10 spares it most of its rare bad runs). An arm whose rewards are all still to come loses to any other.
+rule; 10 spares it most of its rare bad runs). If some of these rewards are late or lost, it is pulled on, up
+to 2 n0 + log(n + 1) times after n pulls; then it duels with what it has, and without any loses to any other.
 
 Source: Baransi, Maillard, Mannor, "Sub-sampling for multi-armed bandits", ECML PKDD 2014. The tie rule is
 that of the package SMPyBandits; the code of Baudry, Kaufmann, Maillard (NeurIPS 2020) tosses a coin.
@@ -13,7 +14,7 @@ If all rewards of the longer history are 0 or 1, the number of ones in the sub-s
 drawn as such: the same law, without a look at the history.
 
 Sums of rewards are kept with what rounding took from them (`kernels.two_sum`), and compared up to the
-rounding of the rewards themselves: ties are ties, and 0.1 + 0.2 ties with 0.3.
+rounding of the rewards themselves, if these are of one sign: ties are ties, and 0.1 + 0.2 ties with 0.3.
 
 Cost: O(K) duels a step, each O(n) for sub-samples of n rewards, or O(sqrt n) for rewards of 0 and 1;
 memory O(T), and an array of 4 n numbers while a sub-sample is drawn.
@@ -31,7 +32,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.history import SEGMENTS, append, new_history, reward_at
-from brigand.policies.kernels import argmax, two_sum
+from brigand.policies.kernels import argmax, is_due, two_sum
 
 HEADER = record(step=0, used=0)
 # others: rewards that are neither 0 nor 1; level: the number of the history's last segment
@@ -66,7 +67,7 @@ def last_row(arms: Table, memory: Table, arm: int, count: int) -> int:
 
 @kernel
 def difference(a: float, a_residue: float, b: float, b_residue: float) -> float:
-    """Return the sum (a, a_residue) less (b, b_residue): 0 if that is no more than rounding."""
+    """Return the sum (a, a_residue) less (b, b_residue): 0 if no more than rounding of terms of one sign."""
     result = (a - b) + (a_residue - b_residue)
     return 0.0 if abs(result) <= ROUNDING * (abs(a) + abs(b)) else result
 
@@ -227,7 +228,8 @@ def tournament(arms: Table, memory: Table, candidates: Any, rng: np.random.Gener
 def rarity(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    return -float(arms[arm]["pulls"])
+    due = arms[arm]["count"] < parameters.n0 and is_due(arms[arm]["pulls"], parameters.n0, header["step"])
+    return (header["step"] + 1.0 if due else 0.0) - arms[arm]["pulls"]
 
 
 @kernel
@@ -240,7 +242,7 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     chosen = argmax(rarity, parameters, header, arms, memory, candidates, rng)
-    if arms[chosen]["pulls"] < parameters.n0:
+    if rarity(parameters, header, arms, memory, chosen, rng) > 0.0:
         return chosen
     return tournament(arms, memory, candidates, rng)
 

@@ -12,9 +12,8 @@ arm, else the one with the largest
 CUSUM: u is the mean of the first M rewards, and the walks begin with j = M + 1. PHT (Page-Hinkley): u is the
 mean of the first j rewards. If a walk reaches h, the arm forgets all (a local restart).
 
-With `forced=True`, CUSUM-UCB is as in the scripts of the authors of LB-SDA and of forced exploration: every
-arm is pulled M times first, in random order, and M times in a row after each of its restarts. (The published
-policy does not do so.)
+With `forced=True`, CUSUM-UCB is as in the scripts of the authors of LB-SDA and of forced exploration, unlike
+the published policy: every arm is pulled M times, before anything else, first and after each of its restarts.
 
 Source: Liu, Lee, Shroff, "A change-detection based framework for piecewise-stationary multi-armed bandit
 problem", AAAI 2018. Its constants are quoted from memory: h = log(T / changes), alpha = sqrt((changes / T)
@@ -22,8 +21,8 @@ log(T / changes)), and xi = 1 in the theory; 1/2, M = 50 and eps = 0.05 are thos
 changes is taken to be at least e, where alpha is largest, so that h >= 1.
 
 Assumes rewards in [0, 1] and changes of more than about 3 eps. Ties are broken uniformly. Late rewards enter
-in the order in which they arrive; those of pulls before the arm's restart are left out. Cost: O(K) a step;
-memory O(K).
+in the order in which they arrive; those of pulls before the arm's restart are left out. An arm without any is
+first until it has had 2 + log(t) pulls since its restart, and then last. Cost: O(K) a step; memory O(K).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
-from brigand.policies.kernels import argmax, learn_mean, uniform_at, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, uniform_at, unit_reward
 
 # total: n; width: sqrt(xi log n); owed: forced pulls that are still to be made
 HEADER = record(step=0, key=0, total=0, width=0.0, owed=0)
@@ -76,8 +75,8 @@ class PHTUCBParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     return arms[arm]["mean"] + header["width"] * arms[arm]["inverse_root"]
 
 
@@ -101,10 +100,9 @@ def select(
 ) -> int:
     uniform = rng.random()
     best = argmax(index, parameters, header, arms, memory, candidates, rng)
-    if header["owed"] > 0:
-        arm = owed_arm(parameters, header, arms, candidates)
-        if arm >= 0:
-            return arm
+    arm = owed_arm(parameters, header, arms, candidates) if header["owed"] > 0 else -1
+    if arm >= 0:
+        return arm
     if uniform < parameters.alpha:
         return candidates[min(int(uniform / parameters.alpha * len(candidates)), len(candidates) - 1)]
     return best
@@ -218,7 +216,7 @@ class CUSUMUCB(BoundedPolicy):
     xi : float
         The factor of log n in the index.
     forced : bool
-        M pulls in a row of every arm after its restart, as in the authors' scripts; not in the paper.
+        M pulls of every arm at first and after its restart, as in the authors' scripts; not in the paper.
     changes : int, optional
         The number of breakpoints, at least 1; needed where `alpha` or `h` is not set.
     low, high : float
@@ -250,7 +248,8 @@ class CUSUMUCB(BoundedPolicy):
 
     @property
     def must_know(self) -> str:
-        return f"{super().must_know}, T and the number of breakpoints"
+        tuning = ", T, the number of breakpoints" if None in (self.alpha, self.h) else ""
+        return f"{super().must_know}, the smallest change, M rewards between changes{tuning}"
 
     def parameters(self, n_arms: int, horizon: int | None) -> CUSUMUCBParameters:
         alpha, h = tuned(self, horizon)
@@ -292,7 +291,8 @@ class PHTUCB(BoundedPolicy):
 
     @property
     def must_know(self) -> str:
-        return f"{super().must_know}, T and the number of breakpoints"
+        tuning = ", T, the number of breakpoints" if None in (self.alpha, self.h) else ""
+        return f"{super().must_know}, the smallest change{tuning}"
 
     def parameters(self, n_arms: int, horizon: int | None) -> PHTUCBParameters:
         alpha, h = tuned(self, horizon)

@@ -10,18 +10,17 @@ rewards of the last `window` pulls of all arms together, binarised in the same w
 
 Sliding window, Gaussian rewards of known sigma: theta ~ N(mean, sigma^2 / N), mean and N of the arm's
 rewards in the window. The prior is flat, thus improper: an arm without a pull in the window has infinite
-variance and is pulled at once (several in random order). So every arm is pulled at least about once in a
-window: an implicit forced exploration.
+variance and is pulled at once (several in random order): an implicit forced exploration.
 
 The Bernoulli numbers depend on the run's key and the step of the pull alone. With gamma = 1, or a window that
-holds all steps, the three are `ThompsonBeta` or `ThompsonGaussian(sigma)`, number by number. An arm that was
-pulled (in the window) but whose rewards are all still to come is not chosen before others. Ties: uniform.
+holds all steps, the three are `ThompsonBeta` or `ThompsonGaussian(sigma)`, number by number. Without a reward
+yet, a pulled arm waits, chosen last, until its pulls leave the window (dTS: after 2 + log(n + 1) of n pulls).
 
 Source: discounted: Raj, Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv 1707.09727,
 2017 (there binarised, too); window: Trovo, Paladino, Restelli, Gatti, "Sliding-window Thompson sampling for
 non-stationary settings", JAIR 68, 2020 (Bernoulli rewards); Gaussian with an improper prior: the adaptation
 in the code of Qi, Zhu, Guo, "Forced exploration in bandit problems", AAAI 2024. Cost: O(K) a step, and one
-step in `window` O(K + window) for the Gaussian one; memory O(K), O(K + window) with a window.
+step in `window` O(K + window) for the Gaussian one; memory O(K), O(K + window) with a window. Ties: uniform.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, uniform_at, unit_reward
+from brigand.policies.kernels import argmax, is_due, uniform_at, unit_reward
 from brigand.policies.window import ARM, SLOT, advance, learn_in_window
 
 DISCOUNTED_HEADER = record(step=0, key=0)
@@ -50,11 +49,12 @@ GAUSSIAN_SLOT = record(**SLOT)
 
 
 class DiscountedThompsonParameters(NamedTuple):
-    """The range of the rewards; what is left of a reward after a step."""
+    """The range of the rewards; what is left of a reward after a step; 0, for no window."""
 
     low: float
     width: float
     gamma: float
+    window: int = 0
 
 
 class SlidingWindowThompsonParameters(NamedTuple):
@@ -77,7 +77,9 @@ def beta_index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     theta = rng.beta(1.0 + arms[arm]["successes"], 1.0 + arms[arm]["failures"])
-    return math.nan if arms[arm]["pulls"] > 0 and arms[arm]["count"] == 0 else theta
+    if arms[arm]["count"] > 0 or arms[arm]["pulls"] == 0:
+        return theta
+    return theta if parameters.window == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
 
 
 @kernel

@@ -6,8 +6,9 @@ Rule: pull the arm with the largest index. After n pulls, B = high - low::
                                                               j pulls ago weighted by gamma^j
     SW-UCB    S / N + B sqrt(xi log(min(n, window)) / N)      N, S: over the last `window` pulls of all arms
 
-Every arm is pulled once first, in random order, and by SW-UCB again when it is absent from the window; an
-arm whose rewards are all still to come is not chosen before others. Ties are broken uniformly. The theory
+Every arm is pulled once first, in random order, and by SW-UCB again when it is absent from the window. An arm
+whose rewards are all late or lost waits until its pulls have left the window (SW-UCB); D-UCB pulls it first
+until it has had 2 + log(n + 1) pulls, and then last. Ties are broken uniformly. The theory
 asks for xi > 1/2; the default 1/2, that of the paper's simulations, is quoted from memory. The
 paper tunes gamma = 1 - sqrt(B_T / T) / (4 B) and window = 2 B sqrt(T log T / B_T), B_T the number of changes.
 Rewards outside of [low, high] are accepted: only the guarantee is lost.
@@ -35,14 +36,14 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies import window
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, quotient, two_sum
+from brigand.policies.kernels import argmax, is_due, quotient, two_sum
 
 # n_gamma: sum of gamma^j over all pulls; unit: gamma^-(step - base), the weight of a reward now;
 # root_log: sqrt(log(n_gamma) unit)
 DISCOUNTED_HEADER = record(step=0, n_gamma=0.0, unit=1.0, base=0, root_log=0.0)
 # weight, sum and its residue are in units of the base
 DISCOUNTED_ARM = record(
-    pulls=0, weight=0.0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan")
+    pulls=0, count=0, weight=0.0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan")
 )
 WINDOW_HEADER = record(step=0, root_log=0.0, slot=0, block=1)
 WINDOW_ARM = record(pulls=0, inverse_root=float("nan"), **window.ARM)  # pulls inside the window
@@ -63,6 +64,22 @@ class SlidingWindowUCBParameters(NamedTuple):
 
     width: float
     window: int
+
+
+@kernel
+def discounted_index(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
+) -> float:
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
+    return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
+
+
+@kernel
+def select_discounted(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
+) -> int:
+    return argmax(discounted_index, parameters, header, arms, memory, candidates, rng)
 
 
 @kernel
@@ -120,6 +137,7 @@ def learn_discounted(
     if step < header["step"]:
         unit *= math.exp((header["step"] - step) * math.log(parameters.gamma))
         unit = max(unit, LEAST_WEIGHT)
+    arms[arm]["count"] += 1
     arms[arm]["weight"] += unit
     total, lost = two_sum(arms[arm]["sum"], unit * reward)
     arms[arm]["sum"] = total
@@ -176,6 +194,10 @@ class _ForgettingUCB(Policy):
             raise InvalidValueError(
                 f"{name} needs low < high, not low = {self.low!r} and high = {self.high!r}."
             )
+        if math.isinf(self.high - self.low):
+            raise InvalidValueError(
+                f"{name} needs high - low to be finite, not {self.high!r} - {self.low!r}."
+            )
 
     def _width(self, factor: float) -> float:
         return factor * math.sqrt(self.xi) * (self.high - self.low)
@@ -200,7 +222,7 @@ class DiscountedUCB(_ForgettingUCB):
     low: float = 0.0
     high: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull_discounted, learn_discounted)
+    kernels: ClassVar[Kernels] = Kernels(select_discounted, pull_discounted, learn_discounted)
     header: ClassVar[Table] = DISCOUNTED_HEADER
     arm: ClassVar[Table] = DISCOUNTED_ARM
 

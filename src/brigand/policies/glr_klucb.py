@@ -20,8 +20,9 @@ T) (global); the same with K changes in place of changes (local). Unknown: delta
 Source: Besson, Kaufmann, Maillard, Seznec, "Efficient change-point detection for tackling
 piecewise-stationary bandits", JMLR 23, 2022. Assumes rewards in [0, 1]; kl is the Bernoulli divergence.
 Ties are broken uniformly. Late rewards enter in the order in which they arrive; those of pulls before the
-restart are left out. Cost: O(K) a step, of which most arms take a few multiplications, and O(n / spacing) a
-test; memory O(K + T).
+restart are left out. An arm without any comes first until it has had 2 + log(t) pulls since the restart, and
+then last. Cost: O(K) a step, of which most arms take a few multiplications, and O(n / spacing) a test; memory
+O(K + T).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
 from brigand.policies.divergences import BERNOULLI, klucb_upper, negentropy
 from brigand.policies.history import append, new_history, prefix_sum
-from brigand.policies.kernels import unit_reward
+from brigand.policies.kernels import is_due, unit_reward
 
 HEADER = record(step=0, used=0, restarts=0)
 # count: rewards in the history, of which `first` came before the restart, tau. All others since then:
@@ -73,10 +74,8 @@ def _exploration(time: int) -> float:
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
     if arms[arm]["n"] == 0:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     bound = _exploration(header["step"] + 1 - arms[arm]["restart"]) / arms[arm]["n"]
     return klucb_upper(BERNOULLI, arms[arm]["mean"], bound, 1.0)
 

@@ -2,7 +2,8 @@
 
 An arm's history grows by segments of 1, 2, 4, ... rows, taken from the table in order of need, so that n
 rewards take at most 2 n + K rows, whoever gets them. The first `SEGMENTS` rows for each arm hold where its
-segments begin. The sum of any block of consecutive rewards is a difference of two prefix sums.
+segments begin. The sum of any block of consecutive rewards is a difference of two prefix sums. There is room
+for the T rewards of the horizon, and no check: the caller must not tell more.
 
 Fields: ``count`` of an arm; ``used`` of the header (rows taken); memory as made by `new_history`.
 """

@@ -10,7 +10,7 @@ since the restart, and the sum of its last w/2 rewards differs from the sum of t
 all arms forget all (a global restart).
 
 (The paper counts arms from 1 and writes 1 <= (t - tau) mod floor(K / gamma) <= K, which is the same except
-for gamma = 1, where arm K would never be forced.)
+where floor(K / gamma) = K, that is gamma > K / (K + 1): there arm K would never be forced.)
 
 Tuning of the paper: b = sqrt((w / 2) log(2 K T^2)), gamma = sqrt(changes K (2 b + 3 sqrt(w)) / (2 T)), at
 most 1; w = (4 / d^2) (sqrt(log(2 K T^2)) + sqrt(log(2 T)))^2 for changes of d or more, made even. This w is
@@ -18,8 +18,9 @@ often longer than a phase: users set 150 to 800, and gamma = sqrt(changes K log(
 
 Source: Cao, Wen, Kveton, Xie, "Nearly optimal adaptive procedure with change detection for
 piecewise-stationary bandit", AISTATS 2019. Assumes rewards in [0, 1]. Ties are broken uniformly. Late
-rewards enter in the order in which they arrive; those of pulls before the restart are left out. Cost: O(K)
-a step; memory O(K w).
+rewards enter in the order in which they arrive; those of pulls before the restart are left out. An arm with
+none comes first until it has had 2 + log(t) pulls since the restart, and then last. Cost: O(K) a step; memory
+O(K w).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
-from brigand.policies.kernels import argmax, learn_mean, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, unit_reward
 
 HEADER = record(step=0, restart=0, restarts=0, place=0, width=0.0)  # A; sqrt(2 log(t - tau)) of the next step
 ARM = record(
@@ -65,8 +66,8 @@ class MUCBParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     return arms[arm]["mean"] + header["width"] * arms[arm]["inverse_root"]
 
 
@@ -211,7 +212,10 @@ class MUCB(BoundedPolicy):
 
     @property
     def must_know(self) -> str:
-        return f"{super().must_know}, T, the number of breakpoints and the smallest change"
+        known = f"{super().must_know}, the smallest change"
+        if self.gamma is None:
+            return f"{known}, T, the number of breakpoints"
+        return known + (", T" if None in (self.w, self.b) else "")
 
     @property
     def memory_cost(self) -> str:

@@ -12,9 +12,10 @@ Maillard (NeurIPS 2020); the theory asks for any c_r with c_r = o(log r), loglog
 N_k = N_l do not duel is quoted from memory.
 
 Late rewards: a round begins with what has arrived by then (a later arrival redraws a round not yet begun). An
-arm counts as unpulled, or as pulled too rarely, by its pulls; it duels by its rewards, and not at all without
-one. Candidates: the next arm of the round that is one; if none is, the leader, else the least pulled
-candidate, and the rest of the round is dropped. A round's random choices depend on the run's key and r alone.
+arm counts as pulled too rarely by its pulls; it duels by its rewards. An arm without any is in the round
+until it has been pulled 2 + log(n + 1) times, n the number of all pulls, and then waits for its first one.
+Candidates: the next arm of the round that is one; if none is, the leader, else the least pulled candidate,
+and the rest of the round is dropped. A round's random choices depend on the run's key and r alone.
 
 Cost: O(K) a round, and O(N_l) where a challenger or the leader has changed: a block of the leader that a
 challenger has lost to is not looked at again as long as both stay the same. Memory O(T).
@@ -32,10 +33,10 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import block_excess, difference, exact_history, remember
-from brigand.policies.kernels import uniform_at
+from brigand.policies.kernels import is_due, uniform_at
 
 # left, next: how many arms of the round are still to be pulled, and the next of them. started: 1 once the
-# round has been begun, or 0.
+# round has been begun, or 0. previous: the leader of the last round that was begun.
 ROUNDS: dict[str, int | float] = {
     "step": 0,
     "key": 0,
@@ -44,6 +45,7 @@ ROUNDS: dict[str, int | float] = {
     "left": 0,
     "next": 0,
     "leader": -1,
+    "previous": -1,
 }
 # turn: the arms of the round are pulled in order of it; inf for others
 TURN: dict[str, int | float] = {"pulls": 0, "count": 0, "turn": math.inf}
@@ -104,7 +106,7 @@ def most_rewards(header: Header, arms: Table, number: int) -> int:
                 best = arm
             else:
                 uniform = (uniform - 1.0) / (ties - 1.0)
-    previous = header["leader"]
+    previous = header["previous"]
     # Without any reward, nothing speaks for the previous leader.
     if ties > 1 and previous >= 0 and arms[best]["count"] > 0 and lead_of(arms, previous, best) == 0.0:
         return previous
@@ -124,7 +126,8 @@ def draw_round(
     """Fix the arms of the round and their order: those for which ``enters``, else the leader."""
     size = 0
     for arm in range(len(arms)):
-        if arms[arm]["pulls"] == 0 or enters(parameters, header, arms, memory, duels, arm):
+        inside = enters(parameters, header, arms, memory, duels, arm)
+        if inside or (arms[arm]["count"] == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"])):
             arms[arm]["turn"] = 0.0
             header["next"] = arm
             size += 1
@@ -160,6 +163,7 @@ def take_turn(header: Header, arms: Table, arm: int) -> None:
     """Count a pull, and take the arm out of the round; if it is not in it, drop the rest of the round."""
     header["step"] += 1
     header["started"] = 1
+    header["previous"] = header["leader"]
     arms[arm]["pulls"] += 1
     if arms[arm]["turn"] == math.inf:
         header["left"] = 0
@@ -200,7 +204,8 @@ def choose(
     for i in range(len(candidates)):
         arm = candidates[i]
         turn = arms[arm]["turn"] if stored else math.inf
-        if not stored and (arms[arm]["pulls"] == 0 or enters(parameters, header, arms, memory, duels, arm)):
+        due = arms[arm]["count"] == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"])
+        if not stored and (enters(parameters, header, arms, memory, duels, arm) or due):
             turn = turn_of(header, arms, duels.round, arm)
         if turn < least:
             least = turn
@@ -218,8 +223,6 @@ def next_duels(parameters: Any, header: Header, arms: Table, keep: int) -> Duels
 
 @kernel
 def enters(parameters: Any, header: Header, arms: Table, memory: Table, duels: Any, arm: int) -> bool:
-    if arm == duels.leader:
-        return False
     size = arms[arm]["count"]
     blocks = arms[duels.leader]["count"] - size + 1
     if blocks > 1 and arms[arm]["pulls"] < duels.forced:

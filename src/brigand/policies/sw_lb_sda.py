@@ -5,7 +5,7 @@ round r:
 
 1. leader: if the previous leader has N_l < min(r, tau) / (2 K), the arm with the largest N; else the one with
    the largest N among the previous leader and the arms pulled in the last round with N >= min(r, tau) / K;
-2. forced: arms with N < (log tau)^(1/3) are pulled, the leader included;
+2. forced: arms with N < (log tau)^(1/3), and in any case those with N = 0, are pulled, the leader included;
 3. duels: a challenger wins with a mean at least that of the leader's last min(N_k, N_l) rewards;
 4. diversity: with D = floor((K - 1) (log tau)^2), if the leader has not changed and was not pulled for D
    rounds, challengers not pulled for D rounds with N <= (log tau)^2 are pulled.
@@ -15,8 +15,9 @@ authors' code; the paper's text was not at hand. The code forces with the cube r
 paper's sqrt(log), quoted from memory, set `forced="sqrt_log"`. Whether "for D rounds" includes the round to
 come is our choice.
 
-Sums are exact, and ties are ties (see `besa`). Cost: O(K) a round, O(tau) where the leader changes or a late
-reward of it arrives; memory O(K + tau).
+With late rewards, an arm is forced by its pulls in the window: one whose rewards are all lost comes back when
+its pulls have left the window. Sums are exact, and ties are ties (see `besa`). Cost: O(K) a round, O(tau)
+where the leader changes, O(K tau) where a late reward of it arrives; memory O(K + tau).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ WINDOW_MEMORY = record(**window.SLOT, total=0.0, residue=0.0)
 
 
 class SlidingWindowLBSDAParameters(NamedTuple):
-    """tau, (log tau)^forced or 0, (log tau)^2, D."""
+    """tau, (log tau)^forced or 1, (log tau)^2, D."""
 
     span: float
     forced: float
@@ -74,7 +75,7 @@ def window_lead(arms: Table, a: int, b: int) -> float:
 @kernel
 def window_leader(parameters: Any, header: Header, arms: Table, number: int) -> int:
     """Return the leader of round `number`; ties as in `ssmc.most_rewards`."""
-    previous = header["leader"]
+    previous = header["previous"]
     share = min(float(number), parameters.span) / len(arms)
     bound = previous >= 0 and arms[previous]["count"] >= 0.5 * share
     best = previous if bound else 0
@@ -142,7 +143,7 @@ def window_duels(parameters: Any, header: Header, arms: Table, keep: int) -> Win
     number = header["round"] + header["started"]
     leader = window_leader(parameters, header, arms, number)
     diverse = 0
-    if leader == header["leader"] and number - header["since"] >= parameters.patience:
+    if leader == header["previous"] and number - header["since"] >= parameters.patience:
         diverse = 1 if number - arms[leader]["last_round"] > parameters.patience else 0
     return WindowDuels(number, leader, keep, diverse)
 
@@ -171,8 +172,6 @@ def window_enters(parameters: Any, header: Header, arms: Table, memory: Table, d
 @kernel
 def begin_round(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
     duels = window_duels(parameters, header, arms, 1)
-    if duels.leader != header["leader"]:
-        header["since"] = duels.round
     if duels.leader != header["listed"]:
         relist(header, memory, duels.leader)
     draw_round(window_enters, parameters, header, arms, memory, duels)
@@ -203,6 +202,8 @@ def pull_in_window(parameters: Any, header: Header, arms: Table, memory: Table, 
     length = len(memory) - 1
     if header["step"] >= length:
         arms[memory[header["slot"]]["arm"]]["recent_pulls"] -= 1
+    if header["leader"] != header["previous"]:
+        header["since"] = header["round"]
     take_turn(header, arms, arm)
     arms[arm]["recent_pulls"] += 1
     arms[arm]["last_round"] = header["round"]
@@ -235,6 +236,7 @@ class SlidingWindowLBSDA(Policy):
         for rewards in [0, 1].
     forced : {"none", "sqrt_log", "cbrt_log"}
         Forced exploration: of arms with fewer pulls in the window than the (square or cube) root of log tau.
+        An arm without a pull in it is pulled in any case, or no change of it would ever be seen.
     """
 
     window: int
@@ -261,7 +263,8 @@ class SlidingWindowLBSDA(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowLBSDAParameters:
         log = math.log(self.window)
-        forced = log ** FORCED[self.forced] if FORCED[self.forced] > 0.0 else 0.0
+        # At least 1: an arm without a pull in the window is always forced.
+        forced = max(log ** FORCED[self.forced], 1.0)
         patience = int((n_arms - 1) * log * log)
         return SlidingWindowLBSDAParameters(float(self.window), forced, log * log, patience)
 

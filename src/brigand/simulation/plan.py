@@ -16,7 +16,8 @@ from brigand.policies.base import Policy
 from brigand.rng import check_seed
 
 CHECKPOINTS_PER_DECADE = 24
-LARGEST_SUM = 4e307
+LARGEST_SUM = 1e298
+"""What rewards may add up to: policies weigh such sums by up to 1e9 (D-UCB), or multiply them by 2^27."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,11 @@ def check_workers(workers: int | None) -> int:
 
 
 def check_sum(source: str, reward: float, horizon: int) -> None:
-    """Refuse rewards of up to `reward` whose sum over the horizon a float cannot hold."""
+    """Refuse rewards of up to `reward` whose sum over the horizon is beyond `LARGEST_SUM`."""
     if not reward * horizon < LARGEST_SUM:
         raise InvalidValueError(
             f"{source} may pay rewards of {reward:g}; over {horizon} steps their sum may exceed "
-            f"{LARGEST_SUM:g}, more than a float can hold. Divide the rewards by a constant."
+            f"{LARGEST_SUM:g}, more than policies can compute with. Divide the rewards by a constant."
         )
 
 
