@@ -138,3 +138,20 @@ def test_bad_settings_are_refused_by_name(arguments, message):
 def test_the_horizon_is_needed():
     with pytest.raises(br.InvalidValueError, match="ExtendedRobustUCB needs the horizon"):
         EXACT.start(2, None)
+
+
+@pytest.mark.parametrize("policy", [ExtendedRobustUCB(4, 2, 3, 0.04), ExtendedRobustUCB(3, 1.5, 2, 0.005)])
+@pytest.mark.parametrize("place", [0, 200])
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e100])
+def test_an_outlier_of_any_size_spoils_its_own_block_alone(policy, place, scale):
+    """As one of 1e3 does. In units of the largest reward, ordinary ones beside 1e300 had no squares."""
+    found = []
+    for outlier in (1e3, 1e9, 1e150, 1e160, 1e300):
+        parameters, state = policy.parameters(1, 400), policy.start(1, 400)
+        for step, reward in enumerate(np.random.default_rng(3).standard_normal(400), start=1):
+            policy.kernels.pull(parameters, *state, 0)
+            paid = min(outlier, 1e300 / scale) if step == place + 1 else reward
+            policy.kernels.learn(parameters, *state, 0, float(paid * scale), step)
+        found.append(extended_robust_ucb.index(parameters, *state, 0, None) / scale)
+    assert found == pytest.approx([found[0]] * 5, rel=1e-12)
+    assert 0.1 < found[0] < 0.4

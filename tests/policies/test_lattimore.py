@@ -147,3 +147,52 @@ def test_bad_settings_are_refused_by_name(arguments, message):
 def test_the_horizon_is_needed():
     with pytest.raises(br.InvalidValueError, match="Lattimore needs the horizon"):
         EXACT.start(2, None)
+
+
+def bound_after(policy, rewards):
+    """Return the index of the only arm after these rewards."""
+    parameters, state = policy.parameters(1, len(rewards)), policy.start(1, len(rewards))
+    for step, reward in enumerate(rewards, start=1):
+        policy.kernels.pull(parameters, *state, 0)
+        policy.kernels.learn(parameters, *state, 0, float(reward), step)
+    return lattimore.index(parameters, *state, 0, None)
+
+
+@pytest.mark.parametrize("place", [0, 1, 200, 398])
+@pytest.mark.parametrize("outlier", [1e6, -1e8, 1e9, 1e12, 1e150, -1e200, 1e300])
+def test_an_outlier_of_any_size_spoils_its_own_block_alone(place, outlier):
+    """As one of 1e3 does; an index from sums of squares about the first reward had lost all digits at 1e9."""
+    policy, rewards = Lattimore(3, 0.7), np.random.default_rng(3).standard_normal(400)
+    rewards[place] = math.copysign(1e3, outlier)
+    expected = reference(policy, rewards, 401)
+    assert bound_after(policy, rewards) == pytest.approx(expected, rel=1e-12)
+    rewards[place] = outlier
+    assert bound_after(policy, rewards) == pytest.approx(expected, rel=1e-12)
+
+
+def test_several_outliers():
+    """The block means are exact to 1e-16 of the second largest."""
+    policy, rewards = Lattimore(3, 0.7), np.random.default_rng(3).standard_normal(400)
+    places, sizes = [0, 30, 31, 90, 250], np.array([1e300, 1e9, -1e9, 1e8, -1e4])
+    rewards[places] = 1e3 * np.sign(sizes)
+    expected = reference(policy, rewards, 401)
+    rewards[places] = sizes
+    assert bound_after(policy, rewards) == pytest.approx(expected, abs=1e-6)
+
+
+def test_rewards_far_from_the_first_one():
+    """The rewards themselves are rounded to 1.5e-8."""
+    policy, rewards = Lattimore(3, 0.7), np.random.default_rng(3).standard_normal(400)
+    rewards[0] = 0.0
+    shifted = rewards + 1e8
+    expected = bound_after(policy, shifted - 1e8)
+    assert bound_after(policy, shifted) - 1e8 == pytest.approx(expected, abs=1e-7)
+    shifted[0] = 0.0
+    rewards[0] = -1e8
+    assert bound_after(policy, shifted) - 1e8 == pytest.approx(bound_after(policy, rewards), abs=1e-7)
+
+
+def test_a_spread_whose_square_overflows_gives_an_infinite_index():
+    policy, rewards = Lattimore(3, 0.7), np.random.default_rng(3).standard_normal(400)
+    assert bound_after(policy, 1e150 * rewards) == pytest.approx(1e150 * bound_after(policy, rewards))
+    assert bound_after(policy, 1e160 * rewards) == math.inf

@@ -259,3 +259,56 @@ def test_argmax_takes_each_of_equals_equally_often():
     counts = np.bincount(chosen, minlength=4)
     assert counts[1] == 0
     assert stats.chisquare(counts[[0, 2, 3]]).pvalue > 1e-5
+
+
+def test_means_of_the_largest_rewards_are_known():
+    """Beyond 1.3e300 the splitting in `quotient` overflows, beside a residue."""
+    arms = br.UCB1().start(1, None).arms
+    for reward in (1.5e300, 1.7e300, 1.1e300):
+        kernels.learn_mean(arms, 0, reward)
+    assert arms["residue"][0] != 0.0
+    assert arms["mean"][0] == pytest.approx(4.3e300 / 3, rel=1e-15)
+    assert kernels.quotient(3e301, 1e280, 3) == 1e301
+
+
+@pytest.mark.parametrize("policy", [br.UCB1, br.ThompsonBeta, br.KLUCB, br.MOSS, br.NPTS])
+def test_a_range_whose_length_overflows_is_refused(policy):
+    with pytest.raises(br.InvalidValueError, match=r"needs high - low to be finite, not 1\.5e\+308 - -1\.5"):
+        policy(low=-1.5e308, high=1.5e308)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        br.BestArmETC(np.float32(0.3), np.float32(7)),
+        br.EmpiricalVarianceUCB(np.float32(20), np.int64(3), np.float32(0.3)),
+        br.ExploreThenCommit(np.int64(3)),
+        br.ExtendedRobustUCB(np.int64(4), np.float32(1.7), np.float32(3.3), np.float32(0.3)),
+        br.FixedBudgetETC(np.float32(0.3), np.float32(0.7)),
+        br.GIRO(np.float32(0.3)),
+        br.Lattimore(np.float32(3.3), np.float32(0.7)),
+        br.MultinomialTS(np.int64(7)),
+        br.PHE(np.float32(1.1)),
+        br.ReBoot(np.float32(0.3)),
+        br.RobustUCB("median", np.float32(0.3), v=np.float32(0.7)),
+        br.RobustUCB("truncated", np.float32(0.3), u=np.float32(0.7)),
+        br.SequentialETC(np.float32(0.3), np.float32(0.7)),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_settings_are_kept_as_plain_numbers(policy):
+    again = br.Policy.from_json(policy.to_json())
+    assert again == policy
+    assert {type(value) for value in vars(policy).values()}.isdisjoint({np.float32, np.int64})
+    assert {type(number) for number in policy.parameters(2, 100)} <= {int, float}
+    assert again.parameters(2, 100) == policy.parameters(2, 100)
+
+
+@pytest.mark.parametrize("name", br.CATALOGUE)
+def test_who_needs_the_horizon_says_so(name):
+    policy = br.CATALOGUE[name]
+    try:
+        policy.parameters(2, None)
+        policy.start(2, None)
+    except br.InvalidValueError:
+        assert "T" in policy.must_know.replace(",", "").split() or name == "Oracle"

@@ -183,4 +183,4 @@ def test_bad_settings_are_refused_by_name(arguments, message):
 def test_the_horizon_is_needed(policy):
     with pytest.raises(br.InvalidValueError, match="RobustUCB needs the horizon"):
         policy.start(2, None)
-    assert policy.memory_cost == "O(T)"
+    assert policy.memory_cost == "O(K + T)"

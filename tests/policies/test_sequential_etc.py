@@ -184,3 +184,57 @@ def test_bad_settings_of_best_arm_etc():
 def test_the_horizon_is_needed(policy):
     with pytest.raises(br.InvalidValueError, match="-ETC needs the horizon"):
         policy.parameters(2, None)
+
+
+@pytest.mark.parametrize("policy", [FixedBudgetETC(1.0, 0.5), br.ExploreThenCommit(3)], ids=repr)
+def test_the_commitment_is_to_the_best_arm_where_another_one_had_to_be_pulled(policy):
+    parameters, state = policy.parameters(4, 200), policy.start(4, 200)
+    rng, all_arms = np.random.default_rng(0), np.arange(4)
+    for step in range(1, 4 * parameters.m + 2):
+        candidates = all_arms if step <= 4 * parameters.m else np.array([0])
+        arm = policy.kernels.select(parameters, *state, candidates, rng)
+        policy.kernels.pull(parameters, *state, arm)
+        policy.kernels.learn(parameters, *state, arm, float(arm == 2), step)
+    assert arm == 0
+    assert state.header["committed"] == 2
+    assert policy.kernels.select(parameters, *state, all_arms, rng) == 2
+
+
+def test_there_is_no_commitment_before_the_first_reward():
+    """The arms go on in turn; then comes a reward of arm 2, the only one that is known."""
+    policy = br.ExploreThenCommit(1)
+    parameters, state, rng = policy.parameters(4, 200), policy.start(4, 200), np.random.default_rng(0)
+    for _ in range(40):
+        policy.kernels.pull(parameters, *state, policy.kernels.select(parameters, *state, np.arange(4), rng))
+        assert state.header["committed"] == -1
+    policy.kernels.learn(parameters, *state, 2, -5.0, 1)
+    for _ in range(3):
+        arm = policy.kernels.select(parameters, *state, np.arange(4), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        assert arm == state.header["committed"] == 2
+
+
+@pytest.mark.parametrize("policy", [SequentialETC(1.0, 0.1), BestArmETC(0.1)], ids=repr)
+def test_a_lost_first_reward_holds_up_the_commitment_but_not_for_ever(policy):
+    """Arms 0 and 1 are apart after a turn or two, and the best arm is number 2."""
+    for lost in (1, 1000):
+        parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)
+        rng, pulls = np.random.default_rng(0), np.zeros(3, int)
+        for step in range(1, 1001):
+            arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+            policy.kernels.pull(parameters, *state, arm)
+            pulls[arm] += 1
+            if arm < 2 or pulls[2] > lost:
+                policy.kernels.learn(parameters, *state, arm, [0.0, 5.0, 9.0][arm], step)
+        assert pulls.argmax() == (2 if lost == 1 else 1)
+        assert np.sort(pulls)[1] <= 2 + math.log(1000)
+
+
+def test_the_length_of_the_exploration_does_not_overflow():
+    with pytest.raises(br.InvalidValueError, match="m must be >= 1, not 0"):
+        br.ExploreThenCommit(0)
+    with pytest.raises(br.InvalidValueError, match="m must be in"):
+        br.ExploreThenCommit(2**53 + 1)
+    arms = br.trace(br.ExploreThenCommit(2**53), np.tile([0.0, 1.0, 2.0, 3.0], (200, 1)))
+    assert np.bincount(arms).tolist() == [50] * 4
+    assert br.ExploreThenCommit(2**53).parameters(4096, None).m * 4096 < 2**63

@@ -30,6 +30,9 @@ def test_the_index_by_hand():
     assert ucb_normal.index(parameters, *state, 0, None) == math.inf
     policy = UCBNormal()
     policy.kernels.pull(parameters, *state, 0)
+    assert ucb_normal.index(parameters, *state, 0, None) == math.inf
+    for _ in range(6):  # 9 pulls are more than 6 + log 10
+        policy.kernels.pull(parameters, *state, 0)
     assert math.isnan(ucb_normal.index(parameters, *state, 0, None))
 
 

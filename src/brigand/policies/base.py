@@ -206,6 +206,10 @@ class BoundedPolicy(Policy):
             raise InvalidValueError(
                 f"{type(self).__name__} needs low < high, not low = {self.low!r} and high = {self.high!r}."
             )
+        if math.isinf(self.high - self.low):
+            raise InvalidValueError(
+                f"{type(self).__name__} needs high - low to be finite, not {self.high!r} - {self.low!r}."
+            )
 
     @property
     def reward_support(self) -> tuple[float, float]:

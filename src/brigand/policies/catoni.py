@@ -5,15 +5,16 @@ With L = 2 log t at step t, n rewards of the arm, and v at least their variance,
     sum psi(alpha (X - theta)) = 0,   psi(x) = sign(x) log(1 + |x| + x^2 / 2),
     alpha = sqrt(2 L / (n (v + 2 v L / (n - 2 L)))),
 
-and the index is theta + 2 sqrt(v L / n). An arm with fewer than 4 L = 8 log t pulls comes first; where its
-rewards are late it has no index until that many have arrived. psi is the widest that the analysis admits.
+and the index is theta + 2 sqrt(v L / n). An arm with fewer than 4 L = 8 log t rewards comes first; but once
+it has had 17 log t pulls, it comes last until that many rewards have arrived (`kernels.is_due`). psi is the
+widest that the analysis admits.
 
 alpha moves with t, so that every arm has a new root at every step: one or two Newton steps from the last
 one. They are kept between the least and the largest reward and shrink that bracket; a step that leaves it is
 replaced by its middle. Newton's steps stop at 1e-7 of the width, which leaves the square of that: the root
 is exact to rounding. Two arms with the same rewards in another order may differ in the last digit.
 
-Cost: O(t) a step, once or twice; memory O(T).
+Cost: O(t) a step, once or twice; memory O(K + T).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, record
 from brigand.policies.history import SEGMENTS, append
-from brigand.policies.kernels import argmax
+from brigand.policies.kernels import argmax, is_due
 
 HEADER = record(step=0, used=0, log=0.0)  # log: L for the next step
 ARM = record(
@@ -117,10 +118,8 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     least = FORCED * header["log"]
-    if arms[arm]["pulls"] == 0 or arms[arm]["pulls"] < least:
-        return math.inf
     if arms[arm]["count"] == 0 or arms[arm]["count"] < least:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], max(least, 1.0), header["step"]) else math.nan
     theta = arms[arm]["estimate"]
     if arms[arm]["moment"] != header["step"]:
         theta = root(parameters, header, arms, memory, arm)

@@ -16,8 +16,10 @@ Source: the scripts that Qi, Zhu, Guo published with "Forced Exploration in Band
 paper calls it an approximation of Lattimore, "A scale free algorithm for stochastic bandits with bounded
 kurtosis", NIPS 2017 (`brigand.policies.lattimore`), but no kurtosis is in it and no guarantee is known.
 `initial_pulls` and `c` are ours. Ties are broken uniformly, but sd depends in its last digit on the order of
-an arm's rewards. The initial phase, and N < c log T, count pulls: an arm whose rewards are all still to come
-is then not chosen before others. Cost: O(K) a step, without a root or a logarithm for each arm; memory O(K).
+an arm's rewards. N counts pulls in the initial phase and in N < c log T. An arm with fewer rewards than its
+n0 initial pulls, all of them equal, has the index +inf until it has had 2 n0 + log T pulls; one without a
+reward is chosen last from then on (as by `kernels.is_due`, with T for t). Cost: O(K) a step, without a root
+or a logarithm for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -48,19 +50,22 @@ ARM = record(
 
 
 class EmpiricalVarianceUCBParameters(NamedTuple):
-    """sqrt(factor log T), the initial pulls, c log T."""
+    """sqrt(factor log T), the initial pulls n0, c log T, and the larger of that and 2 n0 + log T."""
 
     width: float
     initial_pulls: int
     least: float
+    patience: float
 
 
 @kernel
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["spread"] == 0.0 and arms[arm]["pulls"] < parameters.least:
-        return math.inf
+    if arms[arm]["spread"] == 0.0:
+        lacking = arms[arm]["count"] < parameters.initial_pulls
+        if arms[arm]["pulls"] < (parameters.patience if lacking else parameters.least):
+            return math.inf
     return arms[arm]["index"]
 
 
@@ -134,9 +139,10 @@ class EmpiricalVarianceUCB(Policy):
     reference: ClassVar[str] = "qi2024forced"
 
     def __post_init__(self) -> None:
-        checks.number("EmpiricalVarianceUCB's factor", self.factor, above=0.0)
-        checks.integer("EmpiricalVarianceUCB's initial_pulls", self.initial_pulls, 1)
-        checks.number("EmpiricalVarianceUCB's c", self.c, 0.0)
+        name = "EmpiricalVarianceUCB's"
+        self._keep(factor=checks.number(f"{name} factor", self.factor, above=0.0))
+        self._keep(initial_pulls=checks.integer(f"{name} initial_pulls", self.initial_pulls, 1))
+        self._keep(c=checks.number(f"{name} c", self.c, 0.0))
 
     @property
     def must_know(self) -> str:
@@ -144,6 +150,7 @@ class EmpiricalVarianceUCB(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> EmpiricalVarianceUCBParameters:
         log = math.log(need_horizon("EmpiricalVarianceUCB", horizon))
+        least, patience = self.c * log, 2.0 * self.initial_pulls + log
         return EmpiricalVarianceUCBParameters(
-            math.sqrt(self.factor * log), self.initial_pulls, float(self.c * log)
+            math.sqrt(self.factor * log), self.initial_pulls, least, max(least, patience)
         )

@@ -109,7 +109,7 @@ class EpsilonGreedy(Policy):
 
     @property
     def must_know(self) -> str:
-        return "nothing" if self.c is None else "a lower bound d of the gaps"
+        return "nothing" if self.c is None else "the range [0, 1], a lower bound d of the gaps"
 
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
         if self.c is None or self.d is None:

@@ -1,8 +1,9 @@
 """Explore-then-commit: every arm m times in turn, then the arm with the largest mean for ever.
 
-The choice is made once, at the first step after m K pulls, from the rewards that have arrived by then; later
-rewards do not change it. Ties are broken uniformly; arms are explored in random order. The paper presents
-ETC as a special case of FE; it is not, because FE's means stay in use.
+The choice is made once, at the first step after m K pulls, from the rewards that have arrived by then (once
+one has); later rewards do not change it. It is an arm with the largest mean: where only others are allowed at
+that step, they are pulled and not chosen. Ties are broken uniformly; arms are explored in random order. The
+paper presents ETC as a special case of FE; it is not, because FE's means stay in use.
 
 Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design);
 Lattimore, Szepesvari, "Bandit Algorithms", 2020, chapter 6. Cost: O(K) a step before the commitment, O(1)
@@ -50,9 +51,20 @@ def select(
 
 
 @kernel
+def commit(header: Header, arms: Table, arm: int) -> None:
+    """Commit to `arm`, which is being pulled, or to the best arm if its mean is larger; needs a reward."""
+    best = arm
+    for other in range(len(arms)):
+        if arms[best]["count"] == 0 or arms[other]["mean"] > arms[best]["mean"]:
+            best = other
+    if arms[best]["count"] > 0:
+        header["committed"] = best
+
+
+@kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if header["step"] >= parameters.m * len(arms) and header["committed"] < 0:
-        header["committed"] = arm
+        commit(header, arms, arm)
     header["step"] += 1
     arms[arm]["last"] = header["step"]
 
@@ -62,6 +74,11 @@ def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     learn_mean(arms, arm, reward)
+
+
+def exploration(m: int, n_arms: int) -> ExploreThenCommitParameters:
+    """Return the parameters: m, or as much as no horizon has room for (m K must be a 64-bit integer)."""
+    return ExploreThenCommitParameters(min(m, checks.MAX_STEPS // n_arms + 1))
 
 
 @dataclass(frozen=True)
@@ -85,11 +102,11 @@ class ExploreThenCommit(Policy):
     reference: ClassVar[str] = "garivier2016explore"
 
     def __post_init__(self) -> None:
-        self._keep(m=checks.integer("m", self.m, 1))
+        self._keep(m=checks.integer("m", self.m, 1, checks.MAX_STEPS))
 
     @property
     def must_know(self) -> str:
         return "T, sigma and the gap, for the best m"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExploreThenCommitParameters:
-        return ExploreThenCommitParameters(self.m)
+        return exploration(self.m, n_arms)

@@ -10,7 +10,8 @@ as in `brigand.policies.robust_ucb`, the index is the largest theta with
 and +inf where the denominator is 0 or less, or where there is no largest one. For p = 4 and q = 2, C bounds
 the kurtosis, sqrt(12 (C - 1)) stands in place of (24 C)^(1/2), and the rule is that of
 `brigand.policies.lattimore`, whose proof that there is one root, and whose method to find it, hold here
-with L^q norms. Ties are broken uniformly; an arm whose rewards are late is not chosen before others.
+with L^q norms. Ties are broken uniformly. An arm with n0 rewards or fewer, n0 those up to which its index is
+infinite, is pulled before others until it has had 2 n0 + log t pulls, then after them (`kernels.is_due`).
 
 **A reconstruction**, not the published rule: Liu, Chen, Deng, Wu, "Extended UCB policies for multi-armed
 bandit problems", arXiv 1112.1768, version 3, 2022, are known to us by their abstract alone. The index was
@@ -18,7 +19,10 @@ proved to be an upper confidence bound; its constants may differ from theirs, an
 
 **It only samples uniformly at usual horizons**: for p = 4, q = 2, C = 3, until n >= 18,340 at t = 100,000. A
 smaller `c` in place of 16 is a heuristic. Cost: O(K) a step while indices are infinite; a finite one takes
-about ten passes over the arm's rewards. Memory O(T).
+about ten passes over the arm's rewards. Memory O(K + T).
+
+Distances from MM(X) are taken in units of the median of the blocks' largest ones, and cut off at 1e150 of
+these: the rewards may have any scale, and an outlier of any size spoils its own block alone.
 """
 
 from __future__ import annotations
@@ -35,12 +39,13 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.history import new_history, reward_at
-from brigand.policies.kernels import argmax
+from brigand.policies.kernels import argmax, is_due
 from brigand.policies.lattimore import confidence, solve
 from brigand.policies.median_of_means import MEDIAN_ROW, append_exactly, median, refresh_median, set_blocks
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
 ARM = record(pulls=0, count=0, estimate=float("nan"), blocks=0, length=0)
+FAR = 1e150
 LEAST_LOG = -700.0  # of c L / n: below it, no number of rewards makes an index finite
 
 
@@ -79,14 +84,16 @@ def upper_bound(parameters: Any, header: Header, arms: Table, memory: Table, arm
         return math.inf
     blocks, length = arms[arm]["blocks"], arms[arm]["length"]
     means, rewards = np.empty(blocks), np.empty(blocks * length)
-    scale = 0.0
-    for i in range(blocks * length):
-        rewards[i] = reward_at(memory, arm, i) - arms[arm]["estimate"]
-        scale = max(scale, abs(rewards[i]))
+    for block in range(blocks):
+        means[block] = 0.0
+        for i in range(block * length, (block + 1) * length):
+            rewards[i] = reward_at(memory, arm, i) - arms[arm]["estimate"]
+            means[block] = max(means[block], abs(rewards[i]))
+    scale = float(median(means))
     if scale == 0.0:
         return arms[arm]["estimate"]
-    for i in range(blocks * length):  # so that no power overflows
-        rewards[i] /= scale
+    for i in range(blocks * length):  # so that no power overflows, and those of usual rewards do not vanish
+        rewards[i] = min(max(float(rewards[i]) / scale, -FAR), FAR)
     return arms[arm]["estimate"] + scale * solve(root_mean_power, rewards, means, q, slope)
 
 
@@ -95,10 +102,8 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     least = parameters.least * header["log"]
-    if arms[arm]["pulls"] == 0 or arms[arm]["pulls"] <= least:
-        return math.inf
     if arms[arm]["count"] == 0 or arms[arm]["count"] <= least:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], max(least, 1.0), header["step"]) else math.nan
     return upper_bound(parameters, header, arms, memory, arm)
 
 
@@ -156,12 +161,12 @@ class ExtendedRobustUCB(Policy):
     reference: ClassVar[str] = "liu2022extended"
 
     def __post_init__(self) -> None:
-        checks.number("ExtendedRobustUCB's q", self.q, 1.0, 2.0, above=1.0)
-        checks.number("ExtendedRobustUCB's p", self.p)
+        self._keep(q=checks.number("ExtendedRobustUCB's q", self.q, 1.0, 2.0, above=1.0))
+        self._keep(p=checks.number("ExtendedRobustUCB's p", self.p))
         if not self.p > self.q:
             raise InvalidValueError(f"ExtendedRobustUCB needs p > q, not p = {self.p:g} and q = {self.q:g}.")
-        checks.number("ExtendedRobustUCB's C", self.C, 1.0)
-        checks.number("ExtendedRobustUCB's c", self.c, above=0.0)
+        self._keep(C=checks.number("ExtendedRobustUCB's C", self.C, 1.0))
+        self._keep(c=checks.number("ExtendedRobustUCB's c", self.c, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -169,7 +174,7 @@ class ExtendedRobustUCB(Policy):
 
     @property
     def memory_cost(self) -> str:
-        return "O(T)"
+        return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExtendedRobustUCBParameters:
         r = min(self.p / self.q, 2.0)

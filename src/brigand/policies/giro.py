@@ -10,12 +10,13 @@ pseudo-rewards included, the draw has
     B ~ Binomial(n, c / n) of the others, uniform ones, and Binomial(n - B, o / (o + z)) ones:
 
 for {0, 1} rewards a single number, Binomial(n, o / n) / n. Every arm is pulled once first, in random order;
-an arm whose rewards are all still to come is not chosen before others. Ties: uniform.
+an arm whose rewards are all still to come is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.is_due`). Ties: uniform.
 
 Source: Kveton, Szepesvari, Vaswani, Wen, Lattimore, Ghavamzadeh, "Garbage in, reward out: bootstrapping
 exploration in multi-armed bandits", ICML 2019, Algorithm 1. a = 1 is safe by its theory; 1/3 and 0.1 do
 better in practice. Assumption: bounded rewards. Cost: O(K) a step for {0, 1} rewards, otherwise O(number of
-all rewards so far that are neither 0 nor 1); memory O(T).
+all rewards so far that are neither 0 nor 1); memory O(K + T).
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.history import append, new_history, reward_at
-from brigand.policies.kernels import argmax, unit_reward
+from brigand.policies.kernels import argmax, is_due, unit_reward
 
 HEADER = record(step=0, used=0)
 # count: rewards in the history, those that are neither 0 nor 1
 ARM = record(pulls=0, zeros=0, ones=0, count=0)
-MOST = 1000.0  # so that n is a 64-bit integer for every horizon
+MOST = 1000.0  # so that n is a 64-bit integer for every horizon up to 2^52
 
 
 class GIROParameters(NamedTuple):
@@ -65,12 +66,10 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     rounding = rng.random()
-    if arms[arm]["pulls"] == 0:
-        return math.inf
     zeros, ones, others = arms[arm]["zeros"], arms[arm]["ones"], arms[arm]["count"]
     rewards = zeros + ones + others
     if rewards == 0:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     pairs = math.floor(parameters.a * rewards + rounding)
     total = bootstrap_sum(memory, arm, zeros + pairs, ones + pairs, others, rng)
     return total / (rewards + 2 * pairs)
@@ -133,7 +132,11 @@ class GIRO(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.number("GIRO's a", self.a, 0.0, MOST, above=0.0)
+        self._keep(a=checks.number("GIRO's a", self.a, 0.0, MOST, above=0.0))
+
+    @property
+    def must_know(self) -> str:
+        return f"{super().must_know}, T for the memory"
 
     @property
     def memory_cost(self) -> str:

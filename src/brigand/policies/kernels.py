@@ -100,14 +100,16 @@ def quotient(total: float, residue: float, count: int) -> float:
     So means are equal floats where they are equal numbers: ties are ties, whatever the rewards. (A plain sum
     of three times 0.1, divided by 3, is not 0.1.)
     """
-    result = total / count
+    result = float(total / count)
     if residue == 0.0:
         return result
     # Veltkamp's splitting: with 26 bits each, the products with `count` are exact.
     scaled = 134217729.0 * result
     high = scaled - (scaled - result)
     low = result - high
-    return result + (((total - high * count) - low * count) + residue) / count
+    exact = result + (((total - high * count) - low * count) + residue) / count
+    # NaN where the splitting overflowed, from 1.3e300 on (silently: numbers of NumPy's would warn).
+    return result if math.isnan(exact) else exact
 
 
 @kernel
@@ -221,4 +223,4 @@ def is_due(pulls: int, least: float, step: int) -> bool:
     one lost reward does not end an arm, and an arm whose rewards never come does not hold up the others.
     """
     # Not math.log: LLVM computes it for every arm at every step.
-    return pulls < 2.0 * least + math.log1p(step)
+    return pulls < 2.0 * least or pulls < 2.0 * least + math.log1p(step)

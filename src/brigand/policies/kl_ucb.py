@@ -8,8 +8,9 @@ Rule, after n pulls, N of them of the arm: pull the arm with the largest
 with d the divergence of a family (`brigand.policies.divergences`). The Bernoulli divergence is right for all
 rewards in [0, 1]; the Gaussian one gives mean + sigma sqrt(2 (log n + c log log n) / N). Theory has c = 3,
 practice c = 0; log log n counts as 0 for n < e. Every arm is pulled once first (and when it is absent
-from the window), in random order; an arm whose rewards are all still to come is not chosen before others.
-Ties are broken uniformly.
+from the window), in random order. An arm whose rewards are all still to come is pulled before others until it
+has had 2 + log(n + 1) pulls, then after them (`kernels.is_due`); with a window it waits, chosen last, until
+its pulls have left the window. Ties are broken uniformly.
 
 Source: Garivier, Cappe, "The KL-UCB algorithm for bounded stochastic bandits and beyond", COLT 2011; Cappe,
 Garivier, Maillard, Munos, Stoltz, "Kullback-Leibler upper confidence bounds for optimal sequential
@@ -36,7 +37,7 @@ from brigand.jit import kernel
 from brigand.policies import window
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.divergences import KINDS, conjugate, klucb_upper, natural
-from brigand.policies.kernels import learn_mean, unit_reward
+from brigand.policies.kernels import is_due, learn_mean, unit_reward
 
 HEADER = record(step=0, level=0.0, favourite=0)  # log n + c log log n; the arm pulled last
 # phi: see `divergences.conjugate`
@@ -49,17 +50,7 @@ MARGIN = 1e-6
 
 
 class KLUCBParameters(NamedTuple):
-    """The range of the rewards (see `unit_reward`), the family, its sigma, and c."""
-
-    low: float
-    width: float
-    kind: int
-    sigma: float
-    c: float
-
-
-class SlidingWindowKLUCBParameters(NamedTuple):
-    """As `KLUCBParameters`, and the window."""
+    """The range of the rewards (see `unit_reward`), the family, its sigma, c, and the window, or 0."""
 
     low: float
     width: float
@@ -71,10 +62,10 @@ class SlidingWindowKLUCBParameters(NamedTuple):
 
 @kernel
 def index(parameters: Any, header: Header, arms: Table, arm: int) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
     if arms[arm]["count"] == 0:
-        return math.nan
+        pulls = arms[arm]["pulls"]
+        first = pulls == 0 or (parameters.window == 0 and is_due(pulls, 1.0, header["step"]))
+        return math.inf if first else math.nan
     bound = header["level"] / arms[arm]["count"]
     return klucb_upper(parameters.kind, arms[arm]["mean"], bound, parameters.sigma)
 
@@ -243,7 +234,7 @@ class KLUCB(FamilyPolicy):
         self._keep(c=checks.number("KLUCB's c", self.c, 0.0))
 
     def parameters(self, n_arms: int, horizon: int | None) -> KLUCBParameters:
-        return KLUCBParameters(*self._family(), float(self.c))
+        return KLUCBParameters(*self._family(), float(self.c), 0)
 
 
 @dataclass(frozen=True)
@@ -281,8 +272,8 @@ class SlidingWindowKLUCB(FamilyPolicy):
     def memory_cost(self) -> str:
         return "O(K + window)"
 
-    def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowKLUCBParameters:
-        return SlidingWindowKLUCBParameters(*self._family(), float(self.c), self._ring(horizon))
+    def parameters(self, n_arms: int, horizon: int | None) -> KLUCBParameters:
+        return KLUCBParameters(*self._family(), float(self.c), self._ring(horizon))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         return np.repeat(WINDOW_MEMORY, self._ring(horizon))

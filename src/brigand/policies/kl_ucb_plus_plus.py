@@ -5,8 +5,8 @@ Rule, N pulls of the arm made: pull the arm with the largest
     max{q : N d(mean, q) <= g(N)},    g(N) = log+(y (1 + log+(y)^2)),    y = T / (K N)
 
 with d the divergence of the rewards' family, as in KL-UCB, and log+ = max(log, 0). Every arm is pulled
-once first, in random order; an arm whose rewards are all still to come is not chosen before others. Ties are
-broken uniformly.
+once first, in random order; an arm whose rewards are all still to come is pulled before others until it has
+had 2 + log t pulls, then after them (`kernels.is_due`). Ties are broken uniformly.
 
 Source: Menard, Garivier, "A minimax and asymptotically optimal algorithm for stochastic bandits", ALT 2017; g
 from memory of that paper, and the same in SMPyBandits.
@@ -25,7 +25,7 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, need_horizon, record
 from brigand.policies.divergences import klucb_upper
-from brigand.policies.kernels import argmax, learn_mean, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, unit_reward
 from brigand.policies.kl_ucb import FamilyPolicy
 
 HEADER = record(step=0)
@@ -46,7 +46,9 @@ class KLUCBPlusPlusParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    return math.inf if arms[arm]["pulls"] == 0 else arms[arm]["index"]
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
+    return arms[arm]["index"]
 
 
 @kernel

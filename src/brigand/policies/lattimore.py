@@ -7,8 +7,13 @@ mean)^4 / variance^2 <= kappa, the index is the largest theta with
     theta <= MM(X) + u sqrt(MM((X - theta)^2) / (1 - u sqrt(kappa - 1))),   u = C1 sqrt(L / n),
 
 and +inf where the denominator is 0 or less, or where there is no largest one, which is while
-u^2 + u sqrt(kappa - 1) >= 1. Ties are broken uniformly; an arm whose rewards are late is not chosen before
-others. It needs no scale: adding a number to all rewards, or multiplying them, changes no choice.
+u^2 + u sqrt(kappa - 1) >= 1, that is for n <= n0. Ties are broken uniformly. An arm with n0 rewards or fewer
+is pulled before others until it has had 2 n0 + log t pulls, then after them (`kernels.is_due`). The rule
+needs no scale: adding a number to all rewards, or multiplying them, changes no choice, but for rounding.
+
+Limits: an outlier of any size spoils its own block alone; but rewards are squared, so that the distances of
+usual ones from MM(X) should lie between 1e-150 and 1e150. With larger ones in half of the blocks, the index
+is +inf; smaller ones count as 0.
 
 How it is found: sqrt(MM((X - theta)^2)) changes by at most the change of theta, since the root of a block's
 mean square does, and so do order statistics and the root mean square of two. With the factor w < 1 before
@@ -22,7 +27,9 @@ t = 100,000. A smaller `c1`, such as sqrt(2), is a heuristic without the proof.
 Source: Lattimore, "A scale free algorithm for stochastic bandits with bounded kurtosis", NIPS 2017. Its text
 was not at hand: the rule, delta and C1 = sqrt(192) are quoted from memory; that the index is an upper
 confidence bound was proved anew from C1. Cost: O(K) a step while indices are infinite; a finite one costs
-about ten times O(log t), from prefix sums of the rewards and their squares. Memory O(T).
+about ten times O(log t), from the means and variances of the blocks. These are made anew from the rewards,
+as a difference of sums of squares would cancel: O(n) about once in 16 log t pulls of the arm. Memory
+O(K + T).
 """
 
 from __future__ import annotations
@@ -37,14 +44,15 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.history import new_history, row_of
-from brigand.policies.kernels import argmax, two_sum
+from brigand.policies.history import new_history, reward_at, row_of
+from brigand.policies.kernels import argmax, is_due, two_sum
 from brigand.policies.median_of_means import append_exactly, median, refresh_median, set_blocks
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
-# The history is of the distances from `origin`, the first reward; estimate: their median of means.
-ARM = record(pulls=0, count=0, origin=0.0, estimate=float("nan"), blocks=0, length=0)
-ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0, squares=0.0, squares_residue=0.0)
+# parts, size: the `blocks` and `length` for which the blocks have been measured
+ARM = record(pulls=0, count=0, estimate=float("nan"), blocks=0, length=0, parts=0, size=0)
+# Row number i, from 0, of an arm also has its block number i: the mean's distance from MM(X), the variance.
+ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0, mean=0.0, variance=0.0)
 PRECISION = 1e-14
 MOST = 200
 
@@ -68,11 +76,13 @@ def confidence(step: int) -> float:
 def solve(distance: Callable[..., float], data: Any, work: Any, order: float, slope: float) -> float:
     """Return the x with x = slope R(x), R(x) = distance(data, work, order, x), 0 < slope < 1.
 
-    R is at least 0 and changes by at most the change of x.
+    R is at least 0 and changes by at most the change of x. If it overflows, the answer is +inf.
     """
     x, low, high, below, above, side = 0.0, 0.0, 0.0, 0.0, 0.0, 0
     for turn in range(MOST):
         value = x - slope * distance(data, work, order, x)
+        if value == -math.inf:
+            return math.inf
         if turn == 0:
             low, high = -value / (1.0 + slope), -value / (1.0 - slope)
             x = low
@@ -100,9 +110,34 @@ def solve(distance: Callable[..., float], data: Any, work: Any, order: float, sl
 def root_mean_square(blocks: Any, squares: Any, order: float, x: float) -> float:
     """Return the root of the median of the blocks' mean squares; they go to `squares`."""
     for block in range(len(squares)):
-        away = blocks[block] - x
+        away = float(blocks[block]) - x
         squares[block] = blocks[len(squares) + block] + away * away
     return math.sqrt(median(squares))
+
+
+@kernel
+def measure(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """Bring the means and variances of the arm's blocks up to date, if its index can be finite."""
+    blocks, length, centre = arms[arm]["blocks"], arms[arm]["length"], arms[arm]["estimate"]
+    if arms[arm]["count"] <= parameters.least * header["log"]:
+        return
+    if blocks == arms[arm]["parts"] and length == arms[arm]["size"]:
+        return
+    arms[arm]["parts"], arms[arm]["size"] = blocks, length
+    for block in range(blocks):
+        total, residue = 0.0, 0.0
+        for place in range(block * length, (block + 1) * length):
+            total, lost = two_sum(total, reward_at(memory, arm, place) - centre)
+            residue += lost
+        mean = (total + residue) / length
+        squares, residue = 0.0, 0.0
+        for place in range(block * length, (block + 1) * length):
+            away = float(reward_at(memory, arm, place) - centre - mean)  # NumPy's would warn of overflow
+            squares, lost = two_sum(squares, away * away)
+            residue += lost
+        row = row_of(memory, arm, block)
+        memory[row]["mean"] = mean
+        memory[row]["variance"] = (squares + residue) / length if squares < math.inf else math.inf
 
 
 @kernel
@@ -112,19 +147,13 @@ def upper_bound(parameters: Any, header: Header, arms: Table, memory: Table, arm
     rest = 1.0 - u * parameters.spread
     if not u * u < rest:
         return math.inf
-    blocks, length = arms[arm]["blocks"], arms[arm]["length"]
+    blocks = arms[arm]["blocks"]
     spread, work = np.empty(2 * blocks), np.empty(blocks)  # the blocks' means, then their variances
-    total, residue, squares, squares_residue = 0.0, 0.0, 0.0, 0.0
     for block in range(blocks):
-        row = row_of(memory, arm, (block + 1) * length - 1)
-        mean = ((memory[row]["total"] - total) + (memory[row]["residue"] - residue)) / length
-        square = (memory[row]["squares"] - squares) + (memory[row]["squares_residue"] - squares_residue)
-        spread[block] = mean - arms[arm]["estimate"]
-        spread[blocks + block] = max(square / length - mean * mean, 0.0)
-        total, residue = memory[row]["total"], memory[row]["residue"]
-        squares, squares_residue = memory[row]["squares"], memory[row]["squares_residue"]
-    above = solve(root_mean_square, spread, work, 2.0, u / math.sqrt(rest))
-    return arms[arm]["origin"] + arms[arm]["estimate"] + above
+        row = row_of(memory, arm, block)
+        spread[block] = memory[row]["mean"]
+        spread[blocks + block] = memory[row]["variance"]
+    return arms[arm]["estimate"] + solve(root_mean_square, spread, work, 2.0, u / math.sqrt(rest))
 
 
 @kernel
@@ -132,10 +161,8 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     least = parameters.least * header["log"]
-    if arms[arm]["pulls"] == 0 or arms[arm]["pulls"] <= least:
-        return math.inf
     if arms[arm]["count"] == 0 or arms[arm]["count"] <= least:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], max(least, 1.0), header["step"]) else math.nan
     return upper_bound(parameters, header, arms, memory, arm)
 
 
@@ -156,29 +183,20 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     header["step"] += 1
     header["log"] = confidence(header["step"])
     arms[arm]["pulls"] += 1
+    before = header["blocks"]
     set_blocks(header, arms, memory)
+    if header["blocks"] != before:
+        for other in range(len(arms)):
+            measure(parameters, header, arms, memory, other)
 
 
 @kernel
 def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
-    count = arms[arm]["count"]
-    if count == 0:
-        arms[arm]["origin"] = reward
-    away = reward - arms[arm]["origin"]
-    squares = 0.0
-    residue = 0.0
-    if count > 0:
-        row = row_of(memory, arm, count - 1)
-        squares = memory[row]["squares"]
-        residue = memory[row]["squares_residue"]
-    append_exactly(header, arms, memory, arm, away)
-    row = row_of(memory, arm, count)
-    total, lost = two_sum(squares, away * away)
-    memory[row]["squares"] = total
-    memory[row]["squares_residue"] = residue + lost
+    append_exactly(header, arms, memory, arm, reward)
     refresh_median(header, arms, memory, arm)
+    measure(parameters, header, arms, memory, arm)
 
 
 @dataclass(frozen=True)
@@ -204,8 +222,8 @@ class Lattimore(Policy):
     reference: ClassVar[str] = "lattimore2017scale"
 
     def __post_init__(self) -> None:
-        checks.number("Lattimore's kurtosis", self.kurtosis, 1.0)
-        checks.number("Lattimore's c1", self.c1, above=0.0)
+        self._keep(kurtosis=checks.number("Lattimore's kurtosis", self.kurtosis, 1.0))
+        self._keep(c1=checks.number("Lattimore's c1", self.c1, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -213,7 +231,7 @@ class Lattimore(Policy):
 
     @property
     def memory_cost(self) -> str:
-        return "O(T)"
+        return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> LattimoreParameters:
         spread = math.sqrt(self.kurtosis - 1.0)

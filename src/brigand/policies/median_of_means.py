@@ -2,7 +2,8 @@
 
 The n rewards of an arm, in order of arrival, make max(1, min(B, floor(n / 2))) blocks of equal length, B the
 header's ``blocks``; the rest is left out. The means stand until the number of blocks or their length changes,
-about once in as many pulls as there are blocks. They come from prefix sums, kept with what rounding took.
+about once in as many pulls as there are blocks. They come from prefix sums, kept with what rounding took:
+exact beside one outlier of any size, and to 1e-16 of the second largest beside more.
 
 Fields: ``log``, ``blocks`` of the header; ``count``, ``estimate``, ``blocks``, ``length`` of an arm; the
 memory is that of `brigand.policies.history`, with rows that begin as `MEDIAN_ROW`.

@@ -5,8 +5,8 @@ Rule, N pulls of the arm made: pull the arm with the largest
     mean + sqrt(max(0, log(T / (K N))) / N)    rewards in [0, 1]
 
 Anytime: with n, the number of pulls made, in place of T. Every arm is pulled once first, in random order; an
-arm whose rewards are all still to come is not chosen before others. Ties are broken uniformly. Rewards in
-[low, high] are rescaled to [0, 1].
+arm whose rewards are all still to come is pulled before others until it has had 2 + log(n + 1) pulls, then
+after them (`kernels.is_due`). Ties are broken uniformly. Rewards in [low, high] are rescaled to [0, 1].
 
 Source: Audibert, Bubeck, "Minimax policies for adversarial and stochastic bandits", COLT 2009. The anytime
 form is that of SMPyBandits; it is not MOSS-anytime (Degenne, Perchet, ICML 2016), whose bound is wider by a
@@ -24,7 +24,7 @@ import numpy as np
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
-from brigand.policies.kernels import argmax, learn_mean, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, unit_reward
 
 HEADER = record(step=0, share=0.0)  # n / K
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), index=float("nan"))
@@ -50,9 +50,9 @@ def bonus(share: float, count: int) -> float:
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
-    if parameters.share > 0.0 or arms[arm]["count"] == 0:
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
+    if parameters.share > 0.0:
         return arms[arm]["index"]
     return arms[arm]["mean"] + bonus(header["share"], arms[arm]["count"])
 

@@ -10,14 +10,15 @@ Multinomial TS, rewards on the grid 0, 1/M, ..., 1: w ~ Dirichlet(1 + c_0, ..., 
 rewards m / M; the arm with the largest sum w_m m / M. Other rewards are rounded to one of the two
 neighbours on the grid at random, so that the mean is kept: with M = 1 this is Thompson sampling with a
 Beta(1, 1) prior. The rounding depends on the run's key and the step of the pull alone, so that late rewards
-may come in any order.
+may come in any order. An arm without a reward has the prior.
 
-Both: ties are broken uniformly; an arm whose rewards are all still to come is not chosen before others.
+Ties are broken uniformly. NPTS: an arm whose rewards are all still to come has the index 1 until it has had
+2 + log t pulls, and is chosen after all others from then on (`kernels.is_due`).
 
 Source: Riou, Honda, "Bandit algorithms based on Thompson sampling for bounded reward distributions", ALT
 2020. Assumption: bounded rewards (both are asymptotically optimal: NPTS for all of them, the other on the
 grid). Cost a step: NPTS O(K) for {0, 1} rewards, otherwise O(number of all rewards so far that are neither
-0 nor 1); Multinomial TS O(K M). Memory: O(T); O(K M).
+0 nor 1); Multinomial TS O(K M). Memory: O(K + T); O(K M).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.history import append, new_history, reward_at
-from brigand.policies.kernels import argmax, uniform_at, unit_reward
+from brigand.policies.kernels import argmax, is_due, uniform_at, unit_reward
 
 NPTS_HEADER = record(step=0, used=0)
 # ones: with the first, which is no reward; count: rewards in the history, those that are neither 0 nor 1
@@ -68,10 +69,10 @@ def npts_index(
         weight = rng.standard_exponential()
         weighted += weight * reward_at(memory, arm, place)
         total += weight
-    if arms[arm]["pulls"] == 0 or total == 0.0:
+    if total == 0.0:
         return 1.0
     if arms[arm]["ones"] + arms[arm]["zeros"] + others == 1:
-        return math.nan
+        return 1.0 if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     return weighted / total
 
 
@@ -117,8 +118,6 @@ def multinomial_index(
         weight = rng.standard_gamma(1.0 + memory[first + cell]["count"])
         weighted += weight * cell
         total += weight
-    if arms[arm]["pulls"] > 0 and arms[arm]["count"] == 0:
-        return math.nan
     return weighted / (total * parameters.cells) if total > 0.0 else 0.5
 
 
@@ -168,6 +167,10 @@ class NPTS(BoundedPolicy):
     reference: ClassVar[str] = "riou2020bandit"
 
     @property
+    def must_know(self) -> str:
+        return f"{super().must_know}, T for the memory"
+
+    @property
     def memory_cost(self) -> str:
         return "O(K + T)"
 
@@ -200,7 +203,8 @@ class MultinomialTS(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.integer("MultinomialTS's support_size", self.support_size, 1, 10**6)
+        size = checks.integer("MultinomialTS's support_size", self.support_size, 1, 10**6)
+        self._keep(support_size=size)
 
     @property
     def must_know(self) -> str:

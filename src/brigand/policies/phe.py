@@ -4,8 +4,9 @@ Rule, for rewards in [0, 1] and an arm with s >= 1 of them, of sum V: pull the a
 
     (V + U) / (s + ceil(a s)),    U ~ Binomial(ceil(a s), 1/2), drawn anew at every step.
 
-Every arm is pulled once first, in random order; an arm whose rewards are all still to come is not chosen
-before others. Ties: uniform. The product a s is taken as the number it is meant to be: 1.1 times 50 is 55.
+Every arm is pulled once first, in random order; an arm whose rewards are all still to come is pulled before
+others until it has had 2 + log t pulls, then after them (`kernels.is_due`). Ties: uniform. The product a s is
+taken as the number it is meant to be: 1.1 times 50 is 55.
 
 Source: Kveton, Szepesvari, Ghavamzadeh, Boutilier, "Perturbed-history exploration in stochastic multi-armed
 bandits", IJCAI 2019, Algorithm 1. The theory needs a > 1 in the first version and a > 2 in a later one (both
@@ -24,7 +25,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
-from brigand.policies.kernels import argmax, learn_mean, quotient, two_sum, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, quotient, two_sum, unit_reward
 
 HEADER = record(step=0)
 # tosses: ceil(a count)
@@ -46,10 +47,8 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     heads = rng.binomial(arms[arm]["tosses"], 0.5)
-    if arms[arm]["pulls"] == 0:
-        return math.inf
     if arms[arm]["count"] == 0:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     total, lost = two_sum(arms[arm]["sum"], float(heads))
     return quotient(total, arms[arm]["residue"] + lost, arms[arm]["count"] + arms[arm]["tosses"])
 
@@ -103,7 +102,7 @@ class PHE(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.number("PHE's a", self.a, 0.0, MOST, above=0.0)
+        self._keep(a=checks.number("PHE's a", self.a, 0.0, MOST, above=0.0))
 
     def parameters(self, n_arms: int, horizon: int | None) -> PHEParameters:
         return PHEParameters(float(self.low), float(self.high - self.low), float(self.a))

@@ -7,7 +7,8 @@ variance 1. Here they are standard normal, so that the index is drawn from its l
     N(mean, (Q + 2 (s + 2) sigma^2) / (s + 2)^2),    Q = sum (x_i - mean)^2,
 
 for which s, the mean and Q suffice. Every arm is pulled once first, in random order; an arm whose rewards
-are all still to come is not chosen before others. Ties: uniform.
+are all still to come is pulled before others until it has had 2 + log t pulls, then after them
+(`kernels.is_due`). Ties: uniform.
 
 `sigma` is the scale of the two pseudo-residuals. The theory takes 1.5 times the rewards' standard deviation,
 hence the default for unit variance; it explores much, and 0.25 to 0.5 do better for short runs in [0, 1].
@@ -27,7 +28,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, hypotenuse
+from brigand.policies.kernels import argmax, hypotenuse, is_due
 from brigand.policies.thompson import learn_gaussian
 
 HEADER = record(step=0)
@@ -46,8 +47,8 @@ def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     noise = rng.standard_normal()
-    if arms[arm]["pulls"] == 0:
-        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     return arms[arm]["mean"] + arms[arm]["scale"] * noise
 
 
@@ -98,7 +99,7 @@ class ReBoot(Policy):
     reference: ClassVar[str] = "wang2020residual"
 
     def __post_init__(self) -> None:
-        checks.number("ReBoot's sigma", self.sigma, above=0.0)
+        self._keep(sigma=checks.number("ReBoot's sigma", self.sigma, above=0.0))
 
     @property
     def must_know(self) -> str:

@@ -10,8 +10,9 @@ where u >= E |X|^(1+eps) is a raw moment, v >= E |X - mean|^(1+eps) a central on
 max(1, floor(min(8 (L + 1/8), n / 2))) blocks have floor(n / k) rewards each and the rest is left out; the
 median of an even number of means is the middle of the two middle ones.
 
-First pulls: one, two, and 8 log t of each arm. An arm whose rewards are late is not chosen before others.
-Ties are broken uniformly. With rewards out of order, j and the blocks follow the order of arrival.
+First pulls: n0 = one, two, and 8 log t of each arm. An arm with fewer rewards than that is pulled before
+others until it has had 2 n0 + log t pulls, then after them (`kernels.is_due`). Ties are broken uniformly.
+With rewards out of order, j and the blocks follow the order of arrival.
 
 Source: Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Transactions on Information Theory 59,
 2013; constants as in two independent implementations.
@@ -20,7 +21,7 @@ Cost. Truncated: L grows, so that a reward once truncated stays so. Each arm kno
 of its rewards goes, and sums anew only then, O(n): at most once for each truncated reward, and on average
 there are at most 2 log T log n of them; nothing is subtracted, since 1e300 would leave its rounding behind.
 Median: the means stand until k or the block length changes, about once in k pulls; then O(k) from prefix
-sums, which are kept with what rounding took from them. Both: O(K) a step otherwise. Memory O(T).
+sums, which are kept with what rounding took from them. Both: O(K) a step otherwise. Memory O(K + T).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from brigand.jit import kernel
 from brigand.policies import catoni
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.history import append, new_history, reward_at
-from brigand.policies.kernels import argmax, quotient, two_sum
+from brigand.policies.kernels import argmax, is_due, quotient, two_sum
 from brigand.policies.median_of_means import MEDIAN_ROW, append_exactly, refresh_median, set_blocks
 
 # log: L for the next step (L + 1/8 for the median); power: that of it in the width; expiry: the least of all
@@ -66,10 +67,8 @@ class RobustUCBParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] < parameters.initial:
-        return math.inf
     if arms[arm]["count"] < parameters.initial:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], parameters.initial, header["step"]) else math.nan
     return arms[arm]["estimate"] + parameters.width * header["power"] * arms[arm]["shrink"]
 
 
@@ -201,7 +200,7 @@ class RobustUCB(Policy):
             raise InvalidValueError(
                 f"RobustUCB's estimator must be 'truncated', 'median' or 'catoni', not {self.estimator!r}."
             )
-        checks.number("RobustUCB's eps", self.eps, 0.0, 1.0, above=0.0)
+        self._keep(eps=checks.number("RobustUCB's eps", self.eps, 0.0, 1.0, above=0.0))
         if self.estimator == "catoni" and self.eps != 1.0:
             raise InvalidValueError(f"RobustUCB's estimator 'catoni' needs eps = 1, not {self.eps!r}.")
         letter = "u" if self.estimator == "truncated" else "v"
@@ -210,7 +209,7 @@ class RobustUCB(Policy):
             raise InvalidValueError(
                 f"RobustUCB's estimator {self.estimator!r} takes {letter}, and no other moment."
             )
-        checks.number(f"RobustUCB's {letter}", needed, above=0.0)
+        self._keep(**{letter: checks.number(f"RobustUCB's {letter}", needed, above=0.0)})
         # The estimators share no state: each object has the kernels of its own, in place of the class's.
         for name, value in zip(("kernels", "header", "arm"), ESTIMATORS[self.estimator], strict=True):
             object.__setattr__(self, name, value)
@@ -224,7 +223,7 @@ class RobustUCB(Policy):
 
     @property
     def memory_cost(self) -> str:
-        return "O(T)"
+        return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> RobustUCBParameters:
         order = 1.0 + self.eps

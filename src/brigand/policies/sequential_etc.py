@@ -1,6 +1,7 @@
 """Explore-then-commit for two Gaussian arms: fixed budget, sequential test, best-arm identification.
 
-With D = gap / sigma, and every arm pulled in turn, the arm with the largest mean is pulled for ever after
+With D = gap / sigma, and every arm pulled in turn (FB-ETC begins in random order, the others in order of
+index), the arm with the largest mean is pulled for ever after
 
     FB-ETC      n = ceil(2 W(T^2 D^4 / (32 pi)) / D^2) pulls of each arm (W: Lambert's function)
     SPRT-ETC    the first r pulls of each arm with r D |difference| >= log(T D^2)
@@ -18,8 +19,10 @@ well-known implementation has 4.
 
 The commitment is final, whatever later rewards say. It is made at a pull, the first one after the rule was
 met: the pulled arm is it, unless only arms with smaller means were allowed. Ties are broken uniformly. The
-rule is looked at after complete turns, and compares the rewards that have arrived; an arm whose rewards are
-all still to come is left out. Cost: O(K) a step while exploring, O(1) then; memory O(K).
+rule is looked at after complete turns, and compares the rewards that have arrived. Under SPRT- and BAI-ETC,
+an arm whose rewards are all still to come holds up the commitment for 2 + log t turns (`kernels.is_due`),
+then it is left out; they need two arms with rewards. FB-ETC leaves it out, and needs one. Cost: O(K) a step
+while exploring, O(1) then; memory O(K).
 """
 
 from __future__ import annotations
@@ -35,8 +38,8 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies import explore_then_commit
 from brigand.policies.base import Header, Kernels, Policy, Table, need_horizon, record
-from brigand.policies.explore_then_commit import ExploreThenCommitParameters
-from brigand.policies.kernels import greedy, learn_mean, least_recently_pulled
+from brigand.policies.explore_then_commit import ExploreThenCommitParameters, commit, exploration
+from brigand.policies.kernels import greedy, is_due, learn_mean, least_recently_pulled
 
 HEADER = record(step=0, committed=-1, leader=-1)
 ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
@@ -76,6 +79,8 @@ def is_over(parameters: Any, header: Header, arms: Table) -> bool:
     best = best_of(arms)
     others = 0
     for arm in range(len(arms)):
+        if arms[arm]["count"] == 0 and is_due(header["step"] // len(arms), 1.0, header["step"]):
+            return False
         if arm == best or arms[arm]["count"] == 0:
             continue
         others += 1
@@ -108,8 +113,7 @@ def select(
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if header["committed"] < 0 and is_over(parameters, header, arms):
-        best = best_of(arms)
-        header["committed"] = arm if arms[arm]["mean"] == arms[best]["mean"] else best
+        commit(header, arms, arm)
     header["step"] += 1
     arms[arm]["last"] = header["step"]
 
@@ -143,8 +147,8 @@ class FixedBudgetETC(Policy):
     reference: ClassVar[str] = "garivier2016explore"
 
     def __post_init__(self) -> None:
-        checks.number("FixedBudgetETC's gap", self.gap, above=0.0)
-        checks.number("FixedBudgetETC's sigma", self.sigma, above=0.0)
+        self._keep(gap=checks.number("FixedBudgetETC's gap", self.gap, above=0.0))
+        self._keep(sigma=checks.number("FixedBudgetETC's sigma", self.sigma, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -156,9 +160,8 @@ class FixedBudgetETC(Policy):
         argument *= argument / (32.0 * math.pi)
         if argument == 0.0 or math.isinf(argument):  # W is the argument, or its logarithm: n = 1
             return ExploreThenCommitParameters(1)
-        return ExploreThenCommitParameters(
-            max(1, math.ceil(2.0 * float(special.lambertw(argument).real) / squared))
-        )
+        n = math.ceil(2.0 * float(special.lambertw(argument).real) / squared)
+        return exploration(max(1, n), n_arms)
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,8 @@ class SequentialETC(Policy):
     reference: ClassVar[str] = "garivier2016explore"
 
     def __post_init__(self) -> None:
-        checks.number("SequentialETC's gap", self.gap, above=0.0)
-        checks.number("SequentialETC's sigma", self.sigma, above=0.0)
+        self._keep(gap=checks.number("SequentialETC's gap", self.gap, above=0.0))
+        self._keep(sigma=checks.number("SequentialETC's sigma", self.sigma, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -217,8 +220,8 @@ class BestArmETC(Policy):
     reference: ClassVar[str] = "garivier2016explore"
 
     def __post_init__(self) -> None:
-        checks.number("BestArmETC's sigma", self.sigma, above=0.0)
-        checks.number("BestArmETC's c", self.c, above=0.0)
+        self._keep(sigma=checks.number("BestArmETC's sigma", self.sigma, above=0.0))
+        self._keep(c=checks.number("BestArmETC's c", self.c, above=0.0))
 
     @property
     def must_know(self) -> str:

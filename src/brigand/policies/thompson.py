@@ -13,8 +13,11 @@ theta = mean + t sqrt(Q / (N nu)), t Student with nu = N + 2 alpha - 1 = N - 3 d
 Q = sum (x - mean)^2. Source: Honda, Takemura, "Optimality of Thompson sampling for Gaussian bandits
 depends on priors", AISTATS 2014; there alpha < 0 is asymptotically optimal and Jeffreys' alpha = 0 is not.
 The number of initial pulls, max(2, 3 - floor(2 alpha)) = 5, is quoted from memory of that paper, not
-re-read; the posterior is proper from N = 4 on. Initial pulls are counted by pulls; an arm that still waits
-for their rewards is not chosen before others.
+re-read; the posterior is proper from N = 4 on. Where the first rewards of an arm are equal, Q = 0 and theta =
+mean: on rewards that are not Gaussian, such as 0 and 1, it may be given up.
+
+Both Gaussian ones: an arm with fewer rewards than its n0 = 1 or 5 initial pulls is pulled before others until
+it has had 2 n0 + log t pulls, then after them (`kernels.is_due`). Beta: one without a reward has the prior.
 
 Cost: O(K) a step; memory O(K).
 """
@@ -30,7 +33,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, hypotenuse, learn_mean, uniform_at, unit_reward
+from brigand.policies.kernels import argmax, hypotenuse, is_due, learn_mean, uniform_at, unit_reward
 
 BETA_HEADER = record(step=0, key=0)
 BETA_ARM = record(successes=0, failures=0)
@@ -66,10 +69,8 @@ def gaussian_index(
 ) -> float:
     count = arms[arm]["count"]
     initial = INITIAL_PULLS if parameters.sigma == 0.0 else 1
-    if arms[arm]["pulls"] < initial:
-        return math.inf
     if count < initial:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], initial, header["step"]) else math.nan
     if parameters.sigma > 0.0:
         return arms[arm]["mean"] + parameters.sigma * rng.standard_normal() / math.sqrt(count)
     noise = rng.standard_t(count - 3.0)

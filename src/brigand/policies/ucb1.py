@@ -5,14 +5,13 @@ Rule, after n pulls, N of them of the arm: pull the arm with the largest
     mean + (high - low) sqrt(2 log n / N)      rewards in [low, high]
     mean + sigma sqrt(2 log n / N)             rewards sigma-sub-Gaussian
 
-Every arm is pulled once first, in random order. An arm whose rewards are all still to come has no index:
-it is not chosen before others, so that a reward that never comes cannot catch the policy. Rewards in
-[0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is the bound that Hoeffding's inequality gives with n^-1 as the
-error probability, and half as wide as the published one (n^-4).
+Every arm is pulled once first, in random order. An arm whose rewards are all still to come has no index: it
+is pulled before others until it has had 2 + log(n + 1) pulls, and after all others from then on
+(`kernels.is_due`). Rewards in [0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is the bound that Hoeffding's
+inequality gives with n^-1 as the error probability, and half as wide as the published one (n^-4).
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
-Learning 47, 2002, Figure 1. Cost: O(K) a step, without a root or
-a logarithm for each arm; memory O(K).
+Learning 47, 2002, Figure 1. Cost: O(K) a step, without a root or a logarithm for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, learn_mean
+from brigand.policies.kernels import argmax, is_due, learn_mean
 
 HEADER = record(step=0, root_log=0.0)  # sqrt(log step)
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan"))
@@ -43,8 +42,8 @@ class UCB1Parameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
@@ -119,6 +118,8 @@ class UCB1(Policy):
         high = 1.0 if self.high is None else checks.number("UCB1's high", self.high)
         if not low < high:
             raise InvalidValueError(f"UCB1 needs low < high, not low = {low:g} and high = {high:g}.")
+        if math.isinf(math.sqrt(2) * (high - low)):
+            raise InvalidValueError(f"UCB1 needs high - low to be finite, not {high:g} - {low:g}.")
         self._keep(low=low, high=high)
 
     @property

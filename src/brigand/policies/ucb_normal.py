@@ -4,10 +4,10 @@ Rule, after n pulls, N of them of the arm: pull the arm with the largest
 
     mean + sqrt(Q / N) sqrt(n^(2 / (N - 2)) - 1),    Q = sum (x - mean)^2 over the arm's rewards
 
-Every arm is pulled three times first, in random order; an arm that still
-waits for the rewards of these pulls is not chosen before others. Ties are broken uniformly. Rewards are
-assumed Gaussian, the variance different from arm to arm: on others, such as 0 and 1, an arm whose first
-rewards are equal has no bonus and may be given up.
+Every arm is pulled n0 = `initial_pulls` times first (3), in random order; an arm with fewer rewards than that
+is pulled before others until it has had 2 n0 + log(n + 1) pulls, then after them (`kernels.is_due`). Ties are
+broken uniformly. Rewards are assumed Gaussian, the variance different from arm to arm: on others, such as 0
+and 1, an arm whose first rewards are equal has no bonus and may be given up.
 
 Source: Cowan, Honda, Katehakis, "Normal bandits of unknown means and variances", JMLR 18(154), 2018. The
 number of initial pulls, 3, is quoted from memory of that paper; the exponent asks for as many. The index is
@@ -25,7 +25,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, hypotenuse, learn_mean
+from brigand.policies.kernels import argmax, hypotenuse, is_due, learn_mean
 
 HEADER = record(step=0, log_square=0.0)  # 2 log n
 # spread: sqrt(Q); scale: sqrt(Q / N)
@@ -42,11 +42,9 @@ class UCBNormalParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] < parameters.initial_pulls:
-        return math.inf
     count = arms[arm]["count"]
     if count < parameters.initial_pulls:
-        return math.nan
+        return math.inf if is_due(arms[arm]["pulls"], parameters.initial_pulls, header["step"]) else math.nan
     return arms[arm]["mean"] + arms[arm]["scale"] * math.sqrt(math.expm1(header["log_square"] / (count - 2)))
 
 

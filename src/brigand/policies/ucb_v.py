@@ -4,8 +4,9 @@ Rule, at step t, with V = sum (x - mean)^2 / N over the arm's N rewards: pull th
 
     mean + sqrt(2 V E / N) + 3 c b E / N,    E = zeta log t,    b = high - low
 
-Every arm is pulled once first, in random order; an arm whose rewards are all still to come is not chosen
-before others. Ties are broken uniformly. Rewards are assumed to lie in [low, high].
+Every arm is pulled once first, in random order; an arm whose rewards are all still to come is pulled before
+others until it has had 2 + log t pulls, then after them (`kernels.is_due`). Ties are broken uniformly.
+Rewards are assumed to lie in [low, high].
 
 Source: Audibert, Munos, Szepesvari, "Exploration-exploitation tradeoff using variance estimates in
 multi-armed bandits", Theoretical Computer Science 410, 2009. The defaults zeta = 1.2 and c = 1, for which
@@ -24,7 +25,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
-from brigand.policies.kernels import argmax, learn_mean, unit_reward
+from brigand.policies.kernels import argmax, is_due, learn_mean, unit_reward
 
 HEADER = record(step=0, exploration=0.0, root=0.0)  # E and sqrt(2 E) of the next pull
 # squares: N V; scale: sqrt(V / N); inverse: 1 / N
@@ -46,8 +47,8 @@ class UCBVParameters(NamedTuple):
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
-    if arms[arm]["pulls"] == 0:
-        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     slow = header["root"] * arms[arm]["scale"]
     return arms[arm]["mean"] + slow + parameters.factor * header["exploration"] * arms[arm]["inverse"]
 
