@@ -39,8 +39,8 @@ from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_ho
 from brigand.policies.kernels import least_recently_pulled, uniform_at, unit_reward
 
 # Row r of the memory, for each arm, holds count and sum at check number r. `origin`: the row at the beginning
-# of the episode; `start`: the step there.
-HEADER = record(step=0, key=0, episode=1, start=0, origin=0, row=0, next_check=0)
+# of the episode; `start`: the step there; `uniform`: the random number of the step to come, from step 2 on.
+HEADER = record(step=0, key=0, episode=1, start=0, origin=0, row=0, next_check=0, uniform=0.0)
 # mean, gap, levels of a BAD arm: mu, D, the largest i; target: the pulls that fulfil all obligations
 ARM = record(last=0, pulls=0, count=0, sum=0.0, bad=0, evicted_mean=0.0, gap=0.0, levels=0, target=0)
 MEMORY = record(count=0, sum=0.0)
@@ -81,9 +81,8 @@ def obliged(header: Header, arms: Table, arm: int, parameters: Any, uniform: flo
 
 @kernel
 def coins(parameters: Any, header: Header, arms: Table) -> float:
-    """Return this step's random number; -1 if it lets no coin succeed (by far the most often)."""
-    uniform = uniform_at(header["key"], header["step"] + 1)
-    # The sum of all chances is less than this.
+    """Return this step's random number; -1 if it is beyond the sum of all chances (by far the most often)."""
+    uniform = header["uniform"] if header["step"] > 0 else uniform_at(header["key"], 1)
     if uniform >= len(arms) * parameters.rate * math.sqrt(header["episode"]):
         return -1.0
     return uniform
@@ -117,6 +116,7 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
             target, uniform = obliged(header, arms, other, parameters, uniform)
             arms[other]["target"] = target
     header["step"] += 1
+    header["uniform"] = uniform_at(header["key"], header["step"] + 1)
     arms[arm]["last"] = header["step"]
     arms[arm]["pulls"] += 1
 

@@ -44,14 +44,19 @@ def append(header: Header, arms: Table, memory: Table, arm: int, reward: float) 
     """Add a reward to the arm's history and its ``count``."""
     place = arms[arm]["count"]
     level = math.frexp(place + 1.0)[1] - 1
-    if place + 1 == 1 << level:
+    offset = place + 1 - (1 << level)
+    if offset > 0:
+        row = memory[arm * SEGMENTS + level]["segment"] + offset
+        before = memory[row - 1]["total"]
+    else:
         if header["used"] == 0:
             header["used"] = SEGMENTS * len(arms)
-        memory[arm * SEGMENTS + level]["segment"] = header["used"]
+        row = header["used"]
+        memory[arm * SEGMENTS + level]["segment"] = row
         header["used"] += 1 << level
-    row = row_of(memory, arm, place)
+        before = prefix_sum(memory, arm, place)
     memory[row]["reward"] = reward
-    memory[row]["total"] = prefix_sum(memory, arm, place) + reward
+    memory[row]["total"] = before + reward
     arms[arm]["count"] += 1
 
 

@@ -10,7 +10,7 @@ after them (`kernels.is_due`). Ties are broken uniformly. Rewards in [low, high]
 
 Source: Audibert, Bubeck, "Minimax policies for adversarial and stochastic bandits", COLT 2009. The anytime
 form is that of SMPyBandits; it is not MOSS-anytime (Degenne, Perchet, ICML 2016), whose bound is wider by a
-factor. Cost: O(K) a step, without a root or a logarithm for each arm if T is known; memory O(K).
+factor. Cost: O(K) a step, without a logarithm for each arm, and without a root if T is known; memory O(K).
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels import argmax, is_due, learn_mean, unit_reward
 
-HEADER = record(step=0, share=0.0)  # n / K
-ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), index=float("nan"))
+# log_share: log(n / K)
+# index: for a known T; log, inverse_root: log N, 1 / sqrt(N), for the anytime form
+HEADER = record(step=0, log_share=0.0)
+ARM = record(
+    pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), index=float("nan"), log=0.0, inverse_root=0.0
+)
 
 
 class MOSSParameters(NamedTuple):
@@ -54,7 +58,8 @@ def index(
         return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
     if parameters.share > 0.0:
         return arms[arm]["index"]
-    return arms[arm]["mean"] + bonus(header["share"], arms[arm]["count"])
+    log = max(header["log_share"] - arms[arm]["log"], 0.0)
+    return arms[arm]["mean"] + math.sqrt(log) * arms[arm]["inverse_root"]
 
 
 @kernel
@@ -72,7 +77,8 @@ def select(
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
-    header["share"] = header["step"] / parameters.n_arms
+    if parameters.share == 0.0:
+        header["log_share"] = math.log(header["step"] / parameters.n_arms)
     arms[arm]["pulls"] += 1
 
 
@@ -81,7 +87,12 @@ def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     learn_mean(arms, arm, unit_reward(parameters, reward))
-    arms[arm]["index"] = arms[arm]["mean"] + bonus(parameters.share, arms[arm]["count"])
+    count = arms[arm]["count"]
+    if parameters.share > 0.0:
+        arms[arm]["index"] = arms[arm]["mean"] + bonus(parameters.share, count)
+    else:
+        arms[arm]["log"] = math.log(count)
+        arms[arm]["inverse_root"] = 1.0 / math.sqrt(count)
 
 
 @dataclass(frozen=True)

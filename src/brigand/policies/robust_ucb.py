@@ -64,6 +64,12 @@ class RobustUCBParameters(NamedTuple):
 
 
 @kernel
+def power(base: float, exponent: float) -> float:
+    """Return a power; by a root where it is one, as for eps = 1."""
+    return math.sqrt(base) if exponent == 0.5 else math.pow(base, exponent)
+
+
+@kernel
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
@@ -92,7 +98,7 @@ def lifetime(parameters: Any, reward: float, place: int) -> float:
         return 0.0
     if size < 1.0 / FAR:
         return math.inf
-    return place * math.pow(size, -parameters.order)
+    return place / (size * size if parameters.order == 2.0 else math.pow(size, parameters.order))
 
 
 @kernel
@@ -120,7 +126,7 @@ def add(parameters: Any, header: Header, arms: Table, arm: int, reward: float, p
 def pull_truncated(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
     header["log"] = 2.0 * math.log(header["step"] + 1.0)
-    header["power"] = math.pow(header["log"], parameters.exponent)
+    header["power"] = power(header["log"], parameters.exponent)
     arms[arm]["pulls"] += 1
     if header["log"] > header["expiry"]:
         expiry = math.inf
@@ -140,14 +146,14 @@ def learn_truncated(
     add(parameters, header, arms, arm, reward, count)
     header["expiry"] = min(header["expiry"], arms[arm]["expiry"])
     arms[arm]["estimate"] = quotient(arms[arm]["sum"], arms[arm]["residue"], count)
-    arms[arm]["shrink"] = math.pow(count, -parameters.exponent)
+    arms[arm]["shrink"] = 1.0 / power(count, parameters.exponent)
 
 
 @kernel
 def pull_median(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
     header["log"] = 2.0 * math.log(header["step"] + 1.0) + 0.125
-    header["power"] = math.pow(header["log"], parameters.exponent)
+    header["power"] = power(header["log"], parameters.exponent)
     arms[arm]["pulls"] += 1
     set_blocks(header, arms, memory)
 
@@ -158,7 +164,7 @@ def learn_median(
 ) -> None:
     append_exactly(header, arms, memory, arm, reward)
     refresh_median(header, arms, memory, arm)
-    arms[arm]["shrink"] = math.pow(arms[arm]["count"], -parameters.exponent)
+    arms[arm]["shrink"] = 1.0 / power(arms[arm]["count"], parameters.exponent)
 
 
 ESTIMATORS = {
