@@ -118,12 +118,12 @@ def _random(table: str, text: str, policies: dict[str, Policy], problem: Instanc
 
 
 def _affordable(policy: str, n_arms: int, binary: bool) -> int:
-    """Return as many runs as published, or fewer where those would take from 5 minutes to an hour."""
+    """Return as many runs as published, or fewer where those would take from minutes to an hour."""
     if policy.startswith(("WR", "NPTS")) and not binary:
-        return 300
-    if policy in ("BESA", "SSMC", "PHE") and not (binary and n_arms == 2):
-        return 1000
-    return RUNS
+        return 200
+    if policy in ("TS", "ReBoot", "LB", "LB, forced") or (binary and n_arms == 2):
+        return RUNS
+    return 1000
 
 
 def _random_bernoulli(rng: np.random.Generator) -> Environment:
