@@ -75,7 +75,7 @@ _PACKAGE = (
 )
 DIFFERENCES = {
     "EXP3.S": "On problems 1, 2 and 4 it agrees; on 3 and 5 the printed numbers cannot be those of the row's "
-    "horizon: on problem 5, 723 is more than any policy can lose in 20,000 steps (about 600).",
+    "horizon: on problem 5, 723 is more than any policy can lose in its 20,000 steps (490).",
     "GLR-klUCB, local": _PACKAGE,
     "GLR-klUCB, global": _PACKAGE,
 }
