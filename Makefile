@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench lock clean
+PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
+
+.PHONY: demo test lint bench peers lock clean
 
 demo: .venv/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
@@ -18,13 +20,15 @@ lint: .venv/installed-dev  ## Check style and types
 bench: .venv/installed-dev  ## Measure speed and memory, as ratios
 	$(BIN)/python benchmarks/bench.py
 
+peers: $(PEERS)  ## Install other packages, each apart, for `make bench` to compare with
+
 lock: .venv/installed-dev  ## Pin what CI installs
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
 		--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -37,4 +41,9 @@ clean:
 
 .venv/installed-dev: .venv/bin/python pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable '.[dev]'
+	touch $@
+
+.peers/%/installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv .peers/$*
+	.peers/$*/bin/python -m pip install --quiet --requirement $<
 	touch $@

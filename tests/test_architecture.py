@@ -20,7 +20,7 @@ FLOORS = [
     {"policies", "environments"},
     {"simulation"},
     {"figures"},
-    {"papers"},
+    {"papers", "tuning"},
     {"cli"},
 ]
 

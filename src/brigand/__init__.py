@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         SequentialETC as SequentialETC,
     )
     from brigand.policies.ssmc import SSMC as SSMC
+    from brigand.policies.sstc import SSTC as SSTC
     from brigand.policies.sub_sampling import LBSDA as LBSDA, RBSDA as RBSDA, WRSDA as WRSDA
     from brigand.policies.sw_lb_sda import SlidingWindowLBSDA as SlidingWindowLBSDA
     from brigand.policies.thompson import ThompsonBeta as ThompsonBeta, ThompsonGaussian as ThompsonGaussian
@@ -141,6 +142,7 @@ _HOME = {
     "policies.robust_ucb": "RobustUCB",
     "policies.sequential_etc": "BestArmETC FixedBudgetETC SequentialETC",
     "policies.ssmc": "SSMC",
+    "policies.sstc": "SSTC",
     "policies.sub_sampling": "LBSDA RBSDA WRSDA",
     "policies.sequences": "Constant Exponential ExplorationSequence Linear Power Sequence",
     "policies.thompson": "ThompsonBeta ThompsonGaussian",

@@ -89,6 +89,11 @@ def test_paper_takes_its_options(tmp_path, extra):
         (("paper", "--seed", "-1"), "seed must be >= 0, not -1."),
         (("paper", "--workers", "0"), "workers must be >= 1, not 0."),
         (("paper", "--out", "/dev/null/x"), "cannot be written"),
+        (("validate", "--table", "Bessel"), "unknown table 'Bessel'."),
+        (("validate", "--workers", "0"), "workers must be >= 1, not 0."),
+        (("tune", "--family", "gausian"), "Did you mean 'gaussian'?"),
+        (("tune", "--quantile", "1.5"), "quantile must be in (0, 1), not 1.5."),
+        (("tune", "--environment", "x.json"), "'x.json' cannot be read"),
         (("cite", "UCB"), "unknown policy 'UCB'. Did you mean 'UCB1'?"),
         (("paper", "--seed", "x"), "Invalid value for '--seed'"),
         (("papers",), "No such command 'papers'"),
@@ -124,3 +129,43 @@ def test_the_same_command_writes_the_same_data_and_figures(tmp_path):
     for suffix in ("csv", "svg", "pdf", "png"):
         name = f"stationary-gaussian.{suffix}"
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_validate_compares_with_published_numbers_and_goes_on_where_it_was(tmp_path):
+    arguments = ("validate", "--quick", "--table", "Besson's thesis", "--out", tmp_path)
+    done = brigand(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "differ for a known reason, 0 for an unknown one." in done.stdout
+    report = (tmp_path / "validation.md").read_text(encoding="utf-8")
+    assert "## Besson's thesis, stationary" in report
+    before = (tmp_path / "validation.json").stat().st_mtime_ns
+    assert brigand(*arguments).returncode == 0
+    assert (tmp_path / "validation.json").stat().st_mtime_ns == before
+
+
+def test_tune_prints_the_winner_as_python(tmp_path):
+    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.6)])
+    (tmp_path / "coins.json").write_text(json.dumps(environment.to_json()))
+    done = brigand(
+        "tune",
+        "--environment",
+        tmp_path / "coins.json",
+        "--horizon",
+        "200",
+        "--held-out",
+        "50",
+        "--out",
+        tmp_path,
+        "--quantile",
+        "0.9",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "br.ForcedExploration(br." in done.stdout
+    assert (tmp_path / "tuning.png").stat().st_size > 1000
+
+
+def test_the_horizon_study_runs(tmp_path):
+    done = brigand("paper", "--figure", "horizon", "--horizon", "1000", "--runs", "20", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "horizon.png").stat().st_size > 1000
+    assert "1,000" in done.stdout

@@ -10,12 +10,9 @@ import brigand as br
 from brigand.policies import ad_switch
 from brigand.policies.ad_switch import AdSwitch
 from brigand.policies.kernels import uniform_at
+from policies.play import play
 
-POLICIES = [AdSwitch(), AdSwitch(c1=0.2, checks_every=10, c2=0.05), AdSwitch(c1=0.1, checks_every=1, c2=0.1)]
-# With the published constants, T = 2000 is too short to eliminate anything.
 LEARNERS = [AdSwitch(1.0, 10, 0.3, 1.0), AdSwitch(1.0, 10, 0.5, 1.0)]
-BOUND = 100
-CAUGHT = 800  # it stays GOOD, and takes turns with the best arm
 BAD = [
     ((AdSwitch, {"c1": 0}), "AdSwitch's c1 must be > 0, not 0"),
     ((AdSwitch, {"c2": -1}), "AdSwitch's c2 must be > 0"),
@@ -23,24 +20,6 @@ BAD = [
     ((AdSwitch, {"sampling_divisor": 0}), "sampling_divisor must be > 0"),
     ((AdSwitch, {"change_divisor": 0}), "change_divisor must be > 0"),
 ]
-
-
-def play(policy, rewards, delay=0, silent=(), candidates=None, key=1):
-    """Run the kernels in plain Python, each reward `delay` steps late; return the state and the arms."""
-    horizon, n_arms = rewards.shape
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
-    rng, waiting, arms = np.random.default_rng(0), [], []
-    for step in range(1, horizon + 1):
-        allowed = np.arange(n_arms) if candidates is None else candidates(step)
-        arm = policy.kernels.select(parameters, *state, allowed, rng)
-        assert arm in allowed
-        policy.kernels.pull(parameters, *state, arm)
-        arms.append(arm)
-        if arm not in silent:
-            waiting.append((arm, rewards[step - 1, arm], step))
-        while len(waiting) > delay:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-    return state, np.array(arms)
 
 
 def test_without_alarms_it_is_round_robin():
@@ -142,7 +121,7 @@ def test_every_choice_is_the_definitions(policy):
     means = np.repeat([[0.2, 0.5, 0.6], [0.85, 0.2, 0.5]], 150, axis=0)
     rewards = means + rng.uniform(-0.1, 0.1, means.shape)
     reference = Reference(policy, 3, len(rewards), key=11)
-    _, arms = play(policy, rewards, key=11)
+    arms, _ = play(policy, rewards, key=11)
     for step, arm in enumerate(arms):
         reference.throw()
         assert arm == reference.choose(), step
@@ -168,58 +147,17 @@ def test_obligations_come_at_their_rate():
     assert stats.chisquare([*counts, found.count(0)], expected).pvalue > 1e-5
 
 
-def test_rises_and_falls_are_seen_alike():
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.random(300) * 0.4, 0.5 + rng.random(199) * 0.4])
-    policy = AdSwitch(c2=0.5, checks_every=10)
-    rise, _ = play(policy, x[:, None])
-    fall, _ = play(policy, 1 - x[:, None])
-    assert rise.header["episode"] == fall.header["episode"] >= 2
-    assert rise.header["start"] == fall.header["start"] > 300
-
-
 def test_it_needs_the_horizon():
     with pytest.raises(br.InvalidValueError, match="AdSwitch needs the horizon"):
         AdSwitch().parameters(5, None)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_compiled_equals_plain_python(policy, rewards01):
-    for rewards in (rewards01[:300], np.random.default_rng(5).random((300, 4))):
-        plain = br.trace(policy, rewards, seed=3, compiled=False)
-        assert np.array_equal(br.trace(policy, rewards, seed=3), plain)
-
-
 @pytest.mark.parametrize("policy", LEARNERS, ids=repr)
 def test_it_learns(policy):
-    """200 runs; random pulls cost 400."""
+    """200 runs; random pulls cost 400. With the published constants nothing is eliminated in 2000 steps."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
     results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.dataset["regret"].isel(step=-1).mean() < BOUND
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_missing_rewards(policy):
-    rewards = np.random.default_rng(1).random((1500, 4)) * [0.3, 0.5, 0.7, 1.0]
-    _, arms = play(policy, rewards, delay=20)
-    assert len(arms) == 1500
-    _, arms = play(policy, rewards, silent=(3,))
-    assert np.bincount(arms, minlength=4)[3] <= CAUGHT
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_keeps_to_the_candidates(policy):
-    rewards = np.random.default_rng(2).random((400, 4))
-    allowed = [np.array(c) for c in ([0], [1, 3], [0, 2, 3], [0, 1, 2, 3])]
-    play(policy, rewards, candidates=lambda step: allowed[step * 7 % 4])
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
-def test_one_arm_one_step_and_constant_rewards(policy, value):
-    assert br.trace(policy, np.full((50, 1), value), compiled=False).tolist() == [0] * 50
-    assert br.trace(policy, np.full((1, 3), value), compiled=False).shape == (1,)
-    assert br.trace(policy, np.full((200, 3), value), compiled=False).shape == (200,)
+    assert results.dataset["regret"].isel(step=-1).mean() < 100
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

@@ -162,24 +162,6 @@ def test_initial_pulls_fewest_first(n0):
     assert all(sorted(arms[4 * i : 4 * i + 4]) == [0, 1, 2, 3] for i in range(n0))
 
 
-@pytest.mark.parametrize("rewards", ["bits", "unit", "gaussian"])
-def test_compiled_equals_plain(rewards):
-    rng = np.random.default_rng(4)
-    table = {
-        "bits": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
-        "unit": rng.random((300, 4)) ** [2, 1, 1, 0.5],
-        "gaussian": rng.normal([0, 1, 1, 2], 1, (300, 4)),
-    }[rewards]
-    assert np.array_equal(br.trace(BESA(), table, seed=3), br.trace(BESA(), table, seed=3, compiled=False))
-
-
-def test_it_learns():
-    """Random choice costs 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    regret = br.simulate(environment, {"x": BESA()}, 2000, 200, checkpoints=[2000]).dataset["regret"]
-    assert float(regret.sel(step=2000).mean()) < 100
-
-
 @pytest.mark.parametrize(
     ("laws", "mean", "sd"),
     [
@@ -197,46 +179,6 @@ def test_the_published_regret(laws, mean, sd):
     assert abs(regret.mean() - mean) < 4 * error
 
 
-def test_late_rewards_in_any_order():
-    """The third arm's never come; the others' wait up to 30 steps. Selecting changes nothing."""
-    policy = BESA()
-    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)
-    rng = np.random.default_rng(0)
-    pulls, told, waiting = np.zeros(3, int), np.zeros(3, int), []
-    for step in range(1, 1001):
-        before = [table.tobytes() for table in state]
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        assert [table.tobytes() for table in state] == before
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        waiting.append((step, arm))
-        rng.shuffle(waiting)
-        for made, late in waiting[30:] if step % 3 else waiting[:5]:
-            if late != 2:
-                reward = [0.2, 0.8][late] + 0.1 * rng.standard_normal()
-                policy.kernels.learn(parameters, *state, late, reward, made)
-                told[late] += 1
-            waiting.remove((made, late))
-    assert state.arms["pulls"].tolist() == pulls.tolist()
-    assert state.arms["count"].tolist() == told.tolist()
-    assert pulls[2] < 100
-    assert pulls[1] > 600
-
-
-def test_only_candidates_are_chosen():
-    rng = np.random.default_rng(1)
-    policy = BESA(2)
-    parameters, state = policy.parameters(4, 400), policy.start(4, 400)
-    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
-    for step in range(1, 400):
-        candidates = allowed[step % 4]
-        arm = policy.kernels.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
-    assert state.arms["pulls"].min() > 0
-
-
 @pytest.mark.parametrize(
     ("n0", "message"), [(0, "BESA's n0 must be >= 1, not 0"), (1.5, "must be an integer")]
 )
@@ -248,15 +190,6 @@ def test_bad_settings(n0, message):
 def test_the_horizon_is_needed():
     with pytest.raises(br.InvalidValueError, match="BESA needs the horizon"):
         BESA().start(3, None)
-
-
-def test_small_and_extreme():
-    for shape in ((1, 1), (5, 1), (1, 4), (3, 4)):
-        assert br.trace(BESA(), np.full(shape, 0.5)).shape == shape[:1]
-    for reward in (0.0, 1.0, 0.1, -3.0, 1e150, 1e290):
-        # Arms that are alike tie, and ties go to the arm with fewer pulls.
-        pulls = np.bincount(br.trace(BESA(), np.full((200, 4), reward), compiled=False), minlength=4)
-        assert np.ptp(pulls) <= 2
 
 
 def test_an_arm_whose_first_rewards_are_lost_is_pulled_on_up_to_2_n0_and_a_logarithm():

@@ -11,17 +11,9 @@ from brigand.policies import cusum_ucb
 from brigand.policies.base import Kernels
 from brigand.policies.cusum_ucb import CUSUMUCB, PHTUCB
 from brigand.policies.kernels import learn_mean
+from policies.play import play
 
 AUTHORS = CUSUMUCB(0.0201262, 10.12663, M=50, eps=0.05, xi=0.5, forced=True)
-POLICIES = [
-    CUSUMUCB(changes=3),
-    CUSUMUCB(0.1, 3.0, M=10, forced=True),
-    PHTUCB(changes=3),
-    PHTUCB(0.05, 2.0),
-]
-LEARNERS = [CUSUMUCB(changes=1), PHTUCB(changes=1), CUSUMUCB(changes=1, forced=True)]
-BOUND = 100
-CAUGHT = 500
 BAD = [
     ((CUSUMUCB, {}), "CUSUMUCB needs alpha and h, or changes"),
     ((PHTUCB, {"alpha": 0.1}), "PHTUCB needs alpha and h, or changes"),
@@ -33,24 +25,6 @@ BAD = [
     ((PHTUCB, {"changes": 1, "eps": -1}), "PHTUCB's eps must be >= 0"),
     ((PHTUCB, {"changes": 1, "low": 1.0}), "low < high"),
 ]
-
-
-def play(policy, rewards, delay=0, silent=(), candidates=None, key=1):
-    """Run the kernels in plain Python, each reward `delay` steps late; return the state and the arms."""
-    horizon, n_arms = rewards.shape
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
-    rng, waiting, arms = np.random.default_rng(0), [], []
-    for step in range(1, horizon + 1):
-        allowed = np.arange(n_arms) if candidates is None else candidates(step)
-        arm = policy.kernels.select(parameters, *state, allowed, rng)
-        assert arm in allowed
-        policy.kernels.pull(parameters, *state, arm)
-        arms.append(arm)
-        if arm not in silent:
-            waiting.append((arm, rewards[step - 1, arm], step))
-        while len(waiting) > delay:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-    return state, np.array(arms)
 
 
 class Reference:
@@ -112,16 +86,6 @@ def test_the_tuning():
         CUSUMUCB(changes=4).parameters(5, None)
 
 
-@pytest.mark.parametrize("policy", [CUSUMUCB(0.0, 5.0), PHTUCB(0.0, 5.0)], ids=repr)
-def test_rises_and_falls_are_seen_alike(policy):
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.random(300) * 0.4, 0.5 + rng.random(200) * 0.4])
-    rise, _ = play(policy, x[:, None])
-    fall, _ = play(policy, 1 - x[:, None])
-    assert rise.arms["restarts"][0] == fall.arms["restarts"][0] >= 1
-    assert rise.arms["restart"][0] == fall.arms["restart"][0] > 300
-
-
 def base_learn(parameters, header, arms, memory, arm, reward, step):
     learn_mean(arms, arm, reward)
     arms[arm]["inverse_root"] = 1.0 / math.sqrt(arms[arm]["count"])
@@ -134,9 +98,9 @@ class Base(CUSUMUCB):
 
 
 def test_without_alarms_they_are_the_base_policy(rewards01):
-    _, base = play(Base(0.1, 1.0), rewards01)
-    assert np.array_equal(play(CUSUMUCB(0.1, math.inf), rewards01)[1], base)
-    assert np.array_equal(play(PHTUCB(0.1, math.inf), rewards01)[1], base)
+    base, _ = play(Base(0.1, 1.0), rewards01)
+    assert np.array_equal(play(CUSUMUCB(0.1, math.inf), rewards01)[0], base)
+    assert np.array_equal(play(PHTUCB(0.1, math.inf), rewards01)[0], base)
 
 
 def test_exploration_is_uniform_at_rate_alpha():
@@ -164,7 +128,7 @@ def test_forced_pulls_are_shuffled_first_and_in_a_row_after_a_restart():
 def test_the_first_forced_pull_is_any_arm():
     """Chi-square over 2000 seeds, level 1e-5."""
     policy = CUSUMUCB(0.0, 3.0, M=20, forced=True)
-    first = [play(policy, np.zeros((1, 4)), key=7919 * key)[1][0] for key in range(2000)]
+    first = [play(policy, np.zeros((1, 4)), key=7919 * key)[0][0] for key in range(2000)]
     assert stats.chisquare(np.bincount(first, minlength=4)).pvalue > 1e-5
 
 
@@ -186,45 +150,6 @@ def test_a_reward_from_before_the_restart_is_left_out():
     assert state.arms["restarts"][0] == 1
     policy.kernels.learn(parameters, *state, 0, 1.0, 3)
     assert state.arms["count"][0] == 0
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_compiled_equals_plain_python(policy, rewards01):
-    for rewards in (rewards01[:300], np.random.default_rng(5).random((300, 4))):
-        plain = br.trace(policy, rewards, seed=3, compiled=False)
-        assert np.array_equal(br.trace(policy, rewards, seed=3), plain)
-
-
-@pytest.mark.parametrize("policy", LEARNERS, ids=repr)
-def test_it_learns(policy):
-    """200 runs; random pulls cost 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.dataset["regret"].isel(step=-1).mean() < BOUND
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_missing_rewards(policy):
-    rewards = np.random.default_rng(1).random((1500, 4)) * [0.3, 0.5, 0.7, 1.0]
-    _, arms = play(policy, rewards, delay=20)
-    assert len(arms) == 1500
-    _, arms = play(policy, rewards, silent=(3,))
-    assert np.bincount(arms, minlength=4)[3] <= CAUGHT
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_keeps_to_the_candidates(policy):
-    rewards = np.random.default_rng(2).random((400, 4))
-    allowed = [np.array(c) for c in ([0], [1, 3], [0, 2, 3], [0, 1, 2, 3])]
-    play(policy, rewards, candidates=lambda step: allowed[step * 7 % 4])
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
-def test_one_arm_one_step_and_constant_rewards(policy, value):
-    assert br.trace(policy, np.full((50, 1), value), compiled=False).tolist() == [0] * 50
-    assert br.trace(policy, np.full((1, 3), value), compiled=False).shape == (1,)
-    assert br.trace(policy, np.full((200, 3), value), compiled=False).shape == (200,)
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

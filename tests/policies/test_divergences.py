@@ -108,12 +108,15 @@ def test_bounds_against_scipy(kind, mean, bound):
         assert value == pytest.approx(expected, rel=1e-14, abs=max(tolerance, 1e-15))
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_lower_mean_and_upper_are_in_order_and_monotone_ends_included(kind):
-    top = 1.0 if kind == "bernoulli" else 30.0
-    for mean in [0.0, 1e-300, 1e-13, 1e-9, *np.linspace(0, top, 41)[1:-1], top - 1e-9, top - 1e-15, top]:
+@pytest.mark.parametrize(
+    ("kind", "top"), [(kind, top) for kind in KINDS for top in (1.0, 30.0, 1e150)[: 3 if KINDS[kind] else 1]]
+)
+def test_lower_mean_and_upper_are_in_order_and_monotone_ends_included(kind, top):
+    inside = np.linspace(0, top, 41)[1:-1].tolist()
+    for mean in [0.0, 5e-324, 1e-300, 1e-13, 1e-9, *inside, top * (1 - 1e-9), top * (1 - 1e-15), top]:
         before = (mean, mean)
-        for bound in [-1.0, 0.0, 1e-300, 1e-18, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 10.0, 40.0, 200.0, 1e4]:
+        bounds = [-1.0, 0.0, 5e-324, 1e-300, 1e-18, 1e-12, 1e-6, 1e-3, 0.1, 1.0, 10.0, 40.0, 200.0]
+        for bound in [*bounds, 1e4, 1e100, 1e300]:
             lower = klucb_lower(KINDS[kind], mean, bound, SIGMA)
             upper = klucb_upper(KINDS[kind], mean, bound, SIGMA)
             assert lower <= mean <= upper

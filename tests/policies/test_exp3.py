@@ -147,23 +147,6 @@ def test_the_unit_moves_and_a_negligible_weight_comes_back():
     assert math.log(ratio) == pytest.approx(np.diff(state.arms["log_weight"])[0], abs=1e-9)
 
 
-@pytest.mark.parametrize("digits", [0, 16])
-@BOTH
-def test_compiled_code_and_plain_python_agree(policy, digits):
-    rewards = np.random.default_rng(4).random((300, 4)).round(digits)
-    assert np.array_equal(
-        br.trace(policy, rewards, seed=3), br.trace(policy, rewards, seed=3, compiled=False)
-    )
-
-
-@pytest.mark.parametrize("policy", [EXP3(), EXP3S()], ids=repr)
-def test_they_learn(policy):
-    """Random's regret is 400; the standard error here is below 4."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"p": policy}, 2000, 200)
-    assert float(results.dataset["regret"].sel(step=2000).mean()) < 150
-
-
 def test_exp3s_follows_a_change_and_exp3_does_not():
     """200 runs: the standard errors are below 5."""
     environment = br.Environment.piecewise(
@@ -215,18 +198,6 @@ def test_the_ring_holds_the_horizon_or_the_last_pulls(horizon, length):
     assert len(EXP3(0.1).memory(3, horizon)) == length
 
 
-@BOTH
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_them(policy):
-    parameters, state = policy.parameters(3, 3000), policy.start(3, 3000)
-    rng = np.random.default_rng(0)
-    for step in range(1, 3001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm], step)
-    assert state.arms["pulls"][1] > 3 * state.arms["pulls"][2]
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -251,11 +222,3 @@ def test_what_must_be_known():
     assert EXP3(0.1).must_know == "the range [0, 1]"
     assert EXP3S().must_know == "the range [0, 1], T, the number of segments"
     assert EXP3S(0.1, 0.1).must_know == "the range [0, 1]"
-
-
-@pytest.mark.parametrize("reward", [0.0, 0.1, 1.0, 1e-300])
-@BOTH
-def test_constant_rewards_and_small_shapes(policy, reward):
-    for shape in [(1, 1), (5, 1), (1, 4), (150, 4)]:
-        for compiled in (True, False):
-            assert br.trace(policy, np.full(shape, reward), compiled=compiled).shape == shape[:1]

@@ -7,6 +7,7 @@ from scipy import stats
 
 import brigand as br
 from brigand.simulation.step import trace_loop
+from policies.play import play
 
 AUTHORS = {
     "FE_exp": br.ForcedExploration(br.Exponential(shift=-1)),
@@ -47,22 +48,6 @@ def test_constant_rewards_settle_into_the_known_cycle(means, value, cycle):
     assert arms[k:].tolist() == cycle * 10
 
 
-def final_state(policy, rewards):
-    """Run in plain numbers and return the state at the end."""
-    horizon, n_arms = rewards.shape
-    state = policy.start(n_arms, horizon)
-    chosen = np.empty(horizon, np.int64)
-    trace_loop(policy.kernels)(
-        policy.parameters(n_arms, horizon),
-        *state,
-        np.arange(n_arms),
-        rewards,
-        np.random.default_rng(0),
-        chosen,
-    )
-    return state, chosen
-
-
 @pytest.mark.parametrize(
     ("sequence", "forced", "rounds"),
     [
@@ -76,7 +61,7 @@ def test_forced_pulls_are_counted_and_the_leader_is_almost_never_forced(sequence
     """The counter-example to the paper's Lemma 3: K = 3, T = 20000, means .9, .5, .1, little noise."""
     rng = np.random.default_rng(3)
     rewards = constant_rewards([0.9, 0.5, 0.1], 20_000) + 0.01 * rng.standard_normal((20_000, 3))
-    state, chosen = final_state(br.ForcedExploration(sequence), rewards)
+    chosen, state = play(br.ForcedExploration(sequence), rewards, compiled=True)
     assert state.arms["forced"].tolist() == forced
     assert state.header["round"] == rounds
     assert state.arms["pulls"].tolist() == np.bincount(chosen, minlength=3).tolist()
@@ -269,7 +254,7 @@ def test_large_rewards_leave_nothing_behind():
     rewards = constant_rewards([1e-300, 2e-300], 400)
     rewards[:50] = 1e300
     policy = br.ForcedExploration(br.Constant(), window=40)
-    state, _ = final_state(policy, rewards)
+    _, state = play(policy, rewards, compiled=True)
     assert state.arms["mean"] == pytest.approx([1e-300, 2e-300], rel=1e-12)
 
 

@@ -9,13 +9,14 @@ import pytest
 from scipy import stats
 
 import brigand as br
+from brigand import jit
 from brigand.policies import kernels
 from brigand.policies.forgetting_thompson import (
     DiscountedThompson,
     SlidingWindowThompson,
     SlidingWindowThompsonGaussian,
 )
-from brigand.simulation.step import trace_loop
+from policies.play import play
 
 uniform_at = functools.cache(kernels.uniform_at)
 ALL = pytest.mark.parametrize(
@@ -23,16 +24,6 @@ ALL = pytest.mark.parametrize(
     [DiscountedThompson(0.95), SlidingWindowThompson(50), SlidingWindowThompsonGaussian(50, 0.5)],
     ids=repr,
 )
-
-
-def arms_pulled(policy, rewards, seed, key=12345):
-    """Run on a stream that does not depend on the policy."""
-    horizon, n_arms = rewards.shape
-    chosen = np.empty(horizon, np.int64)
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
-    rng = np.random.default_rng(seed)
-    trace_loop(policy.kernels)(parameters, *state, np.arange(n_arms), rewards, rng, chosen)
-    return chosen
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -49,7 +40,8 @@ def arms_pulled(policy, rewards, seed, key=12345):
 )
 def test_without_forgetting_they_are_thompson_sampling_arm_by_arm(policy, twin, digits, seed):
     rewards = np.random.default_rng(seed).random((800, 5)).round(digits)
-    assert np.array_equal(arms_pulled(policy, rewards, seed), arms_pulled(twin, rewards, seed))
+    arms, expected = (play(p, rewards, key=12345, seed=seed, compiled=True)[0] for p in (policy, twin))
+    assert np.array_equal(arms, expected)
 
 
 def follow(policy, index, horizon=400, n_arms=4, key=77):
@@ -142,40 +134,21 @@ def test_rewards_of_a_discounted_arm_vanish_without_subnormal_numbers():
     assert state.arms["successes"][0] == 0.0
 
 
-@pytest.mark.parametrize("kind", ["zero-one", "unit", "gaussian"])
-@ALL
-def test_compiled_code_and_plain_python_agree(policy, kind):
-    rng = np.random.default_rng(4)
-    if kind == "gaussian":
-        if not isinstance(policy, SlidingWindowThompsonGaussian):
-            return
-        rewards = rng.standard_normal((300, 4))
-    else:
-        rewards = rng.random((300, 4)).round(0 if kind == "zero-one" else 16)
-    assert np.array_equal(
-        br.trace(policy, rewards, seed=3), br.trace(policy, rewards, seed=3, compiled=False)
-    )
-
-
 @pytest.mark.parametrize(
     "policy",
     [DiscountedThompson(0.99), SlidingWindowThompson(200), SlidingWindowThompsonGaussian(200, 0.5)],
     ids=repr,
 )
-def test_they_learn_and_follow_a_change(policy):
+def test_they_follow_a_change(policy):
     """Random's regret is 400; the standard error here is below 4."""
-    for environment in (
-        br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)]),
-        br.Environment.piecewise(
-            [[br.Bernoulli(0.3), br.Bernoulli(0.7)], [br.Bernoulli(0.7), br.Bernoulli(0.3)]], [1, 1001]
-        ),
-    ):
-        results = br.simulate(environment, {"p": policy}, 2000, 200)
-        assert float(results.dataset["regret"].sel(step=2000).mean()) < 130
+    phases = [[br.Bernoulli(0.3), br.Bernoulli(0.7)], [br.Bernoulli(0.7), br.Bernoulli(0.3)]]
+    environment = br.Environment.piecewise(phases, [1, 1001])
+    results = br.simulate(environment, {"p": policy}, 2000, 200)
+    assert float(results.dataset["regret"].sel(step=2000).mean()) < 130
 
 
-@ALL
-def test_rewards_may_come_late_in_any_order(policy):
+def test_late_rewards_are_discounted_by_their_age():
+    policy = DiscountedThompson(0.95)
     parameters, state = policy.parameters(3, 600), policy.start(3, 600, 5)
     rng = np.random.default_rng(0)
     waiting, told = [], []
@@ -186,31 +159,54 @@ def test_rewards_may_come_late_in_any_order(policy):
         if len(waiting) > 20:
             told.append(waiting.pop(rng.integers(20)))
             policy.kernels.learn(parameters, *state, *told[-1])
-    if not isinstance(policy, DiscountedThompson):
-        inside = [(arm, step) for arm, _, step in told if step > 550]
-        assert state.arms["count"].tolist() == [sum(arm == k for arm, _ in inside) for k in range(3)]
-        assert state.arms["pulls"].sum() == 50
-        return
     for k in range(3):
         weights = [(0.95 ** (600 - s), uniform_at(5, s) < x) for arm, x, s in told if arm == k]
         assert state.arms["successes"][k] == pytest.approx(sum(w for w, success in weights if success))
         assert state.arms["failures"][k] == pytest.approx(sum(w for w, success in weights if not success))
 
 
-@ALL
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_them(policy):
-    """A window brings it back about once in 50 steps."""
-    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)
-    rng = np.random.default_rng(0)
-    pulls = np.zeros(3, int)
-    for step in range(1, 1001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, float(rng.random() < [0.1, 0.6][arm]), step)
-    assert pulls[2] < 40
-    assert pulls[1] > 600
+def least_count(kernels):
+    """Return a compiled loop that tells the least S or F at any step.
+
+    Rewards wait in `places`: each pull frees one at random, so that some come very late.
+    """
+    select, pull, learn = (jit.kernel(function) for function in kernels)
+
+    def loop(parameters, header, arms, memory, candidates, rng, steps, places):
+        least = math.inf
+        waiting = np.zeros((places, 2), np.int64)
+        for step in range(1, steps + 1):
+            arm = select(parameters, header, arms, memory, candidates, rng)
+            pull(parameters, header, arms, memory, arm)
+            place = int(rng.random() * places)
+            past, of = waiting[place]
+            if past > 0:
+                learn(parameters, header, arms, memory, of, rng.random() ** (1 + of), past)
+            waiting[place, 0], waiting[place, 1] = step, arm
+            for k in range(len(arms)):
+                least = min(least, arms[k]["successes"], arms[k]["failures"])
+        return least
+
+    return jit.compile_loop(loop, *kernels)
+
+
+@pytest.mark.parametrize("places", [1, 1000])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        br.ThompsonBeta(),
+        *(DiscountedThompson(gamma) for gamma in (0.01, 0.9999)),
+        *(SlidingWindowThompson(window) for window in (1, 500, 10**6)),
+    ],
+    ids=repr,
+)
+def test_no_posterior_falls_below_the_prior_in_a_million_steps(policy, places):
+    parameters, state = policy.parameters(5, 10**6), policy.start(5, 10**6, 3)
+    loop = least_count(policy.kernels)
+    assert loop(parameters, *state, np.arange(5), np.random.default_rng(0), 10**6, places) == 0.0
+    if isinstance(policy, SlidingWindowThompson):
+        assert (state.arms["successes"] + state.arms["failures"]).tolist() == state.arms["count"].tolist()
+        assert state.arms["pulls"].sum() == policy.window
 
 
 @ALL
@@ -226,18 +222,6 @@ def test_without_any_reward_pulls_are_uniform(policy):
         assert sorted(pulled) == [0, 1, 2, 3] or isinstance(policy, DiscountedThompson)
         second.append(pulled[1])
     assert stats.chisquare(np.bincount(second, minlength=4)).pvalue > 1e-5
-
-
-@ALL
-def test_only_candidates_are_chosen(policy):
-    parameters, state = policy.parameters(4, None), policy.start(4, None)
-    rng = np.random.default_rng(0)
-    for step in range(1, 150):
-        candidates = np.array([[0, 2], [3], [1, 2, 3]][step % 3])
-        arm = policy.kernels.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
 
 
 @pytest.mark.parametrize(
@@ -256,18 +240,6 @@ def test_only_candidates_are_chosen(policy):
 def test_bad_settings_are_refused(make, message):
     with pytest.raises(br.InvalidValueError, match=message):
         make()
-
-
-@pytest.mark.parametrize("reward", [0.0, 0.1, 1.0, 1e-300, 1e150, -1e290])
-@ALL
-def test_constant_rewards_and_small_shapes(policy, reward):
-    if not 0 <= reward <= 1 and not isinstance(policy, SlidingWindowThompsonGaussian):
-        with pytest.raises(br.UnsupportedRewardError, match="needs rewards in"):
-            br.trace(policy, np.full((5, 2), reward))
-        return
-    for shape in [(1, 1), (5, 1), (1, 4), (150, 4)]:
-        for compiled in (True, False):
-            assert br.trace(policy, np.full(shape, reward), compiled=compiled).shape == shape[:1]
 
 
 def test_a_memory_is_no_longer_than_the_horizon():

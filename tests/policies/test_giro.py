@@ -1,4 +1,4 @@
-"""GIRO: its two ways of drawing are one law, a slow reference, late rewards, settings."""
+"""GIRO: its two ways of drawing are one law, a slow reference, settings."""
 
 import copy
 import math
@@ -10,15 +10,7 @@ from scipy import stats
 import brigand as br
 from brigand.policies import giro
 from brigand.policies.giro import GIRO
-
-
-def told(policy, rewards):
-    horizon = max(len(rewards), 1)
-    parameters, state = policy.parameters(1, horizon), policy.start(1, horizon)
-    for step, reward in enumerate(rewards, start=1):
-        policy.kernels.pull(parameters, *state, 0)
-        policy.kernels.learn(parameters, *state, 0, reward, step)
-    return parameters, state
+from policies.play import told
 
 
 def definition(rewards, a, rng):
@@ -88,62 +80,6 @@ def test_a_slow_reference_gives_the_same_index_draw_by_draw():
         assert step > n_arms or s == 1
 
 
-@pytest.mark.parametrize("digits", [0, 1, 16])
-@pytest.mark.parametrize("a", [1.0, 1 / 3])
-def test_compiled_code_and_plain_python_agree(digits, a):
-    rewards = np.random.default_rng(4).random((300, 4)).round(digits)
-    policy = GIRO(a)
-    assert np.array_equal(
-        br.trace(policy, rewards, seed=3), br.trace(policy, rewards, seed=3, compiled=False)
-    )
-
-
-def test_it_learns():
-    """Random's regret is 400; the standard error here is below 5."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"p": GIRO()}, 2000, 200)
-    assert float(results.dataset["regret"].sel(step=2000).mean()) < 80
-
-
-def test_rewards_may_come_late_in_any_order():
-    policy = GIRO()
-    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
-    rng = np.random.default_rng(0)
-    waiting = []
-    for step in range(1, 401):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        waiting.append((arm, round(rng.random(), 1), step))
-        if len(waiting) > 20:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(20)))
-    assert state.arms["pulls"].sum() == 400
-    assert sum(state.arms[name].sum() for name in ("zeros", "ones", "count")) == 400 - len(waiting)
-
-
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_it():
-    policy = GIRO()
-    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)
-    rng = np.random.default_rng(0)
-    for step in range(1, 1001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, float(rng.random() < [0.2, 0.8][arm]), step)
-    assert state.arms["pulls"][2] < 10
-    assert state.arms["pulls"][1] > 700
-
-
-def test_only_candidates_are_chosen():
-    parameters, state = GIRO().parameters(4, 100), GIRO().start(4, 100)
-    rng = np.random.default_rng(0)
-    for step in range(1, 100):
-        candidates = np.array([[0, 2], [3], [1, 2, 3]][step % 3])
-        arm = giro.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        giro.pull(parameters, *state, arm)
-        giro.learn(parameters, *state, arm, rng.random(), step)
-
-
 @pytest.mark.parametrize("a", [0, -1, 1001, math.nan, "1"])
 def test_a_bad_a_is_refused(a):
     with pytest.raises(br.InvalidValueError, match="GIRO's a must be"):
@@ -155,11 +91,3 @@ def test_a_bad_range_and_an_unknown_horizon_are_refused():
         GIRO(low=1, high=0)
     with pytest.raises(br.InvalidValueError, match="GIRO needs the horizon"):
         GIRO().start(2, None)
-
-
-@pytest.mark.parametrize("reward", [0.0, 0.1, 1.0, 1e-300])
-@pytest.mark.parametrize("a", [1.0, 0.01])
-def test_constant_rewards_and_small_shapes(reward, a):
-    for shape in [(1, 1), (5, 1), (1, 4), (200, 4)]:
-        for compiled in (True, False):
-            assert br.trace(GIRO(a), np.full(shape, reward), compiled=compiled).shape == shape[:1]

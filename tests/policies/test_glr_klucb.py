@@ -9,16 +9,8 @@ from scipy import optimize
 import brigand as br
 from brigand.policies import glr_klucb
 from brigand.policies.glr_klucb import GLRKLUCB
+from policies.play import play
 
-POLICIES = [
-    GLRKLUCB(),
-    GLRKLUCB(local=False, changes=3),
-    GLRKLUCB(delta=0.5, omega=0.2, every=3, spacing=4),
-    GLRKLUCB(delta=0.0, omega=0.0),
-]
-LEARNERS = [GLRKLUCB(), GLRKLUCB(local=False), GLRKLUCB(changes=2)]
-BOUND = 60
-CAUGHT = 400
 BAD = [
     ((GLRKLUCB, {"local": 1}), "GLRKLUCB's local must be True or False, not 1"),
     ((GLRKLUCB, {"delta": 2}), r"GLRKLUCB's delta must be in \[0, 1\], not 2"),
@@ -28,24 +20,6 @@ BAD = [
     ((GLRKLUCB, {"spacing": 0}), "GLRKLUCB's spacing must be"),
     ((GLRKLUCB, {"omega_scale": -1}), "omega_scale must be >= 0"),
 ]
-
-
-def play(policy, rewards, delay=0, silent=(), candidates=None, key=1):
-    """Run the kernels in plain Python, each reward `delay` steps late; return the state and the arms."""
-    horizon, n_arms = rewards.shape
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
-    rng, waiting, arms = np.random.default_rng(0), [], []
-    for step in range(1, horizon + 1):
-        allowed = np.arange(n_arms) if candidates is None else candidates(step)
-        arm = policy.kernels.select(parameters, *state, allowed, rng)
-        assert arm in allowed
-        policy.kernels.pull(parameters, *state, arm)
-        arms.append(arm)
-        if arm not in silent:
-            waiting.append((arm, rewards[step - 1, arm], step))
-        while len(waiting) > delay:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-    return state, np.array(arms)
 
 
 def kl(p, q):
@@ -59,18 +33,6 @@ def upper(p, level):
     if kl(p, 1 - 2**-53) <= level:
         return 1.0
     return optimize.brentq(lambda q: kl(p, q) - level, max(p, 1e-300), 1 - 2**-53, xtol=1e-15)
-
-
-def test_the_upper_bound_is_the_root():
-    rng = np.random.default_rng(0)
-    for p in [0.0, 1e-9, 0.5, 1 - 1e-9, *rng.random(50)]:
-        for level in 10.0 ** rng.uniform(-6, 0.7, 20):
-            assert glr_klucb._kl_upper(p, level) == pytest.approx(upper(p, level), rel=1e-9, abs=1e-11)
-    assert glr_klucb._kl_upper(1.0, 0.3) == 1.0
-    assert glr_klucb._kl_upper(0.4, 0.0) == 0.4
-    assert glr_klucb._kl_upper(0.0, 0.3) == pytest.approx(1 - math.exp(-0.3), rel=1e-14)
-    for p in (0.0, 0.3, 0.999):
-        assert p < glr_klucb._kl_upper(p, 800.0) <= 1.0
 
 
 class Reference:
@@ -145,19 +107,9 @@ def test_the_search_takes_the_largest_index_and_draws_as_argmax_does():
         assert glr_klucb.best_arm(parameters, *state, every, seeds[1]) == expected
 
 
-def test_rises_and_falls_are_seen_alike():
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.random(300) * 0.4, 0.5 + rng.random(199) * 0.4])
-    policy = GLRKLUCB(delta=0.01, omega=0.0)
-    rise, _ = play(policy, x[:, None])
-    fall, _ = play(policy, 1 - x[:, None])
-    assert rise.header["restarts"] == fall.header["restarts"] >= 1
-    assert rise.arms["restart"][0] == fall.arms["restart"][0] > 300
-
-
 @pytest.mark.parametrize("value", [0.1, 0.7, 1.0, 0.0])
 def test_equal_rewards_are_no_change(value):
-    state, _ = play(GLRKLUCB(delta=1.0, omega=0.0, every=1, spacing=1), np.full((300, 1), value))
+    _, state = play(GLRKLUCB(delta=1.0, omega=0.0, every=1, spacing=1), np.full((300, 1), value))
     assert state.header["restarts"] == 0
 
 
@@ -201,45 +153,6 @@ def test_a_local_restart_keeps_the_other_arms():
     assert state.arms["mean"][1] == pytest.approx(0.9)
     policy.kernels.learn(parameters, *state, 1, 0.0, 50)
     assert state.arms["mean"][1] == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_compiled_equals_plain_python(policy, rewards01):
-    for rewards in (rewards01[:300], np.random.default_rng(5).random((300, 4))):
-        plain = br.trace(policy, rewards, seed=3, compiled=False)
-        assert np.array_equal(br.trace(policy, rewards, seed=3), plain)
-
-
-@pytest.mark.parametrize("policy", LEARNERS, ids=repr)
-def test_it_learns(policy):
-    """200 runs; random pulls cost 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.dataset["regret"].isel(step=-1).mean() < BOUND
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_missing_rewards(policy):
-    rewards = np.random.default_rng(1).random((1500, 4)) * [0.3, 0.5, 0.7, 1.0]
-    _, arms = play(policy, rewards, delay=20)
-    assert len(arms) == 1500
-    _, arms = play(policy, rewards, silent=(3,))
-    assert np.bincount(arms, minlength=4)[3] <= CAUGHT
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_keeps_to_the_candidates(policy):
-    rewards = np.random.default_rng(2).random((400, 4))
-    allowed = [np.array(c) for c in ([0], [1, 3], [0, 2, 3], [0, 1, 2, 3])]
-    play(policy, rewards, candidates=lambda step: allowed[step * 7 % 4])
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
-def test_one_arm_one_step_and_constant_rewards(policy, value):
-    assert br.trace(policy, np.full((50, 1), value), compiled=False).tolist() == [0] * 50
-    assert br.trace(policy, np.full((1, 3), value), compiled=False).shape == (1,)
-    assert br.trace(policy, np.full((200, 3), value), compiled=False).shape == (200,)
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

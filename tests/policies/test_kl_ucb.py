@@ -11,18 +11,9 @@ from brigand.errors import UnsupportedRewardError
 from brigand.policies import kl_ucb, kl_ucb_plus_plus
 from brigand.policies.kl_ucb import KLUCB, SlidingWindowKLUCB
 from brigand.policies.kl_ucb_plus_plus import KLUCBPlusPlus
+from policies.play import assert_follows, play, told
 
-POLICIES = [KLUCB(), KLUCBPlusPlus(), SlidingWindowKLUCB(150)]
 FAMILIES = [("bernoulli", 1.0), ("gaussian", 0.3), ("exponential", 1.0), ("poisson", 1.0)]
-
-
-def told(policy, rewards, n_arms=2, horizon=1000):
-    """Return the state after these rewards of arm 0."""
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon)
-    for step, reward in enumerate(rewards, start=1):
-        policy.kernels.pull(parameters, *state, 0)
-        policy.kernels.learn(parameters, *state, 0, reward, step)
-    return parameters, state
 
 
 def d(kind, p, q, sigma):
@@ -44,17 +35,6 @@ def upper(kind, mean, bound, sigma):
     return optimize.brentq(lambda q: d(kind, mean, q, sigma) - bound, mean, far, xtol=1e-14)
 
 
-def assert_follows(policy, rewards, index, first=True):
-    """The policy pulls an arm with the largest `index` (of the pulls so far); late steps are sampled."""
-    n_arms = rewards.shape[1]
-    arms = br.trace(policy, rewards)
-    assert not first or sorted(arms[:n_arms]) == list(range(n_arms))
-    history = [(int(arm), rewards[t, arm]) for t, arm in enumerate(arms)]
-    for t in [*range(n_arms, 60), *range(60, len(arms), 4)]:
-        values = [index(history[:t], k) for k in range(n_arms)]
-        assert values[arms[t]] >= max(values) - 1e-9, t
-
-
 def positive_rewards(kind, steps=300):
     rng = np.random.default_rng(4)
     if kind == "bernoulli":
@@ -71,7 +51,7 @@ def test_kl_ucb_follows_its_definition(kind, sigma, c):
         level = log + c * max(0.0, math.log(log))
         return upper(kind, sum(rewards) / len(rewards), level / len(rewards), sigma)
 
-    assert_follows(KLUCB(kind, c, sigma), positive_rewards(kind), index)
+    assert_follows(KLUCB(kind, c, sigma), positive_rewards(kind), index, late=4)
 
 
 @pytest.mark.parametrize(("kind", "sigma"), FAMILIES)
@@ -86,7 +66,7 @@ def test_kl_ucb_plus_plus_follows_its_definition(kind, sigma):
         mean = sum(rewards) / len(rewards)
         return upper(kind, mean, bound, sigma) if bound > 0 else mean
 
-    assert_follows(KLUCBPlusPlus(kind, sigma), positive_rewards(kind), index)
+    assert_follows(KLUCBPlusPlus(kind, sigma), positive_rewards(kind), index, late=4)
 
 
 @pytest.mark.parametrize("window", [1, 3, 40])
@@ -101,7 +81,7 @@ def test_sw_kl_ucb_follows_its_definition(kind, sigma, window):
         return upper(kind, mean, level / len(rewards), sigma) if level > 0 else mean
 
     policy = SlidingWindowKLUCB(window, kind, 0.0, sigma)
-    assert_follows(policy, positive_rewards(kind, 200), index, first=window > 3)
+    assert_follows(policy, positive_rewards(kind, 200), index, initial=int(window > 3), late=4)
 
 
 def test_the_index_by_hand():
@@ -125,24 +105,12 @@ def test_a_window_of_the_horizon_is_no_window(kind, sigma, c, rewards01):
     if kind != "exponential":
         tables.append(rewards01)
     for rewards in tables:
-        expected, horizon = played(KLUCB(kind, c, sigma), rewards), len(rewards)
+        (expected, _), horizon = play(KLUCB(kind, c, sigma), rewards), len(rewards)
         for window in (horizon, 10 * horizon):
             policy = SlidingWindowKLUCB(window, kind, c, sigma)
-            assert np.array_equal(played(policy, rewards), expected)
+            assert play(policy, rewards)[0] == expected
         shorter = SlidingWindowKLUCB(horizon // 4, kind, c, sigma)
-        assert not np.array_equal(played(shorter, rewards), expected)
-
-
-def played(policy, rewards):
-    """Return the arms pulled, with one generator for all policies."""
-    parameters, state = policy.parameters(4, len(rewards)), policy.start(4, len(rewards))
-    rng, arms = np.random.default_rng(5), []
-    for step in range(1, len(rewards) + 1):
-        arm = policy.kernels.select(parameters, *state, np.arange(4), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rewards[step - 1, arm], step)
-        arms.append(arm)
-    return arms
+        assert play(shorter, rewards)[0] != expected
 
 
 @pytest.mark.parametrize("policy", [KLUCB(), KLUCB("poisson"), SlidingWindowKLUCB(60)], ids=repr)
@@ -173,38 +141,6 @@ def test_ties_are_broken_uniformly():
     assert stats.chisquare(counts[[0, 1, 3]]).pvalue > 1e-5
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        *POLICIES,
-        KLUCB(c=3),
-        *(KLUCB(kind, 0, sigma) for kind, sigma in FAMILIES[1:]),
-        *(KLUCBPlusPlus(kind, sigma) for kind, sigma in FAMILIES[1:]),
-        *(SlidingWindowKLUCB(50, kind, 1, sigma) for kind, sigma in FAMILIES[1:]),
-    ],
-    ids=repr,
-)
-def test_compiled_equals_plain_python(policy, rewards01):
-    tables = [rewards01[:300], np.random.default_rng(1).random((300, 4))]
-    if policy.divergence == "gaussian":
-        tables.append(np.random.default_rng(2).normal([0, 1, 2, 3], 2, (300, 4)))
-    for rewards in tables:
-        compiled = br.trace(policy, rewards, seed=3)
-        assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [*POLICIES[:2], SlidingWindowKLUCB(500), KLUCB("gaussian", sigma=0.5), KLUCB("poisson"), KLUCB(c=3)],
-    ids=repr,
-)
-def test_it_learns(policy):
-    """Uniform pulls have a regret of 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.summary().loc["it", "mean"] < 60
-
-
 def test_the_window_follows_a_change():
     """Measured: a regret of 86 with the window, of 450 without."""
     phases = [[br.Bernoulli(0.1), br.Bernoulli(0.6)], [br.Bernoulli(0.9), br.Bernoulli(0.6)]]
@@ -214,74 +150,10 @@ def test_the_window_follows_a_change():
     assert means["SW"] < 0.5 * means["all"]
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_shuffled_rewards(policy):
-    parameters, state = policy.parameters(3, 600), policy.start(3, 600)
-    rng, waiting, learnt = np.random.default_rng(0), [], 0
-    for step in range(1, 601):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        waiting.append((arm, float(rng.random() < [0.2, 0.5, 0.8][arm]), step))
-        while waiting and rng.random() < 0.6:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-            learnt += 1
-    if isinstance(policy, SlidingWindowKLUCB):
-        assert state.arms["pulls"].sum() == 150
-        assert state.arms["count"].sum() <= 150
-    else:
-        assert state.arms["pulls"].sum() == 600
-        assert state.arms["count"].sum() == learnt
-    assert np.argmax(state.arms["pulls"]) == 2
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
-    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
-    rng, pulls = np.random.default_rng(0), np.zeros(3, int)
-    for step in range(1, 2001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, float(rng.random() < [0.2, 0.8][arm]), step)
-    assert pulls[2] < 100
-    assert pulls[1] > 1000
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_candidates_are_respected(policy):
-    parameters, state = policy.parameters(5, 400), policy.start(5, 400)
-    rng = np.random.default_rng(0)
-    for step in range(1, 401):
-        candidates = np.sort(rng.choice(5, rng.integers(1, 6), replace=False))
-        arm = policy.kernels.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
-
-
-@pytest.mark.parametrize("policy", [*POLICIES, SlidingWindowKLUCB(1), SlidingWindowKLUCB(7)], ids=repr)
-def test_small_and_constant_tables(policy):
-    assert br.trace(policy, [[0.5]], compiled=False).tolist() == [0]
-    assert br.trace(policy, np.full((20, 1), 0.5), compiled=False).tolist() == [0] * 20
-    for value in (0.0, 0.3, 1.0):
-        arms = br.trace(policy, np.full((200, 3), value), compiled=False)
-        assert set(arms) == {0, 1, 2}
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "exponential", "poisson"])
-def test_huge_rewards(kind):
-    for policy in (KLUCB(kind), KLUCBPlusPlus(kind), SlidingWindowKLUCB(20, kind)):
-        rewards = 1e150 * np.random.default_rng(0).random((200, 3)) * [1, 2, 3]
-        plain = br.trace(policy, rewards, compiled=False)
-        assert np.array_equal(plain, br.trace(policy, rewards))
-        assert set(plain) == {0, 1, 2}
-
-
 def test_another_range_is_rescaled(rewards01):
     for policy in (KLUCB, KLUCBPlusPlus):
-        arms = played(policy(low=-1, high=3), 4 * rewards01 - 1)
-        assert np.array_equal(arms, played(policy(), rewards01))
+        arms, _ = play(policy(low=-1, high=3), 4 * rewards01 - 1)
+        assert arms == play(policy(), rewards01)[0]
 
 
 def test_rewards_outside_of_the_support_are_refused():
@@ -320,9 +192,7 @@ def test_bad_settings_of_one_policy_and_the_horizon():
         KLUCBPlusPlus().parameters(3, None)
 
 
-def test_json_and_descriptions():
-    for policy in [*POLICIES, KLUCB("gaussian", 3, 2), SlidingWindowKLUCB(9, "poisson")]:
-        assert type(policy).from_json(policy.to_json()) == policy
+def test_descriptions():
     assert KLUCB("gaussian").must_know == "the family of rewards, sigma"
     assert KLUCBPlusPlus().must_know == "the range [0, 1], T"
     assert SlidingWindowKLUCB(9).memory_cost == "O(K + window)"

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 import brigand as br
-from brigand.policies import lattimore
+from brigand.policies import lattimore, median_of_means
 from brigand.policies.lattimore import Lattimore
 
 EXACT = Lattimore(3)
@@ -117,7 +117,7 @@ def test_the_median(n):
     rng = np.random.default_rng(n)
     for _ in range(50):
         for values in (rng.standard_normal(n), rng.integers(0, 3, n).astype(float), np.full(n, 0.1)):
-            assert lattimore.median(values.copy()) == pytest.approx(np.median(values), rel=1e-15)
+            assert median_of_means.median(values.copy()) == pytest.approx(np.median(values), rel=1e-15)
 
 
 @pytest.mark.parametrize("slope", [1e-9, 0.3, 0.999, 1 - 1e-9])
@@ -128,78 +128,11 @@ def test_the_solver_finds_the_fixed_point(slope):
         assert x == pytest.approx(y, rel=1e-13 / (1 - slope), abs=1e-300)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("kind", ["0/1", "unit", "normal", "huge"])
-def test_compiled_code_and_plain_python_make_the_same_decisions(policy, kind):
-    rng = np.random.default_rng(1)
-    rewards = {
-        "0/1": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
-        "unit": rng.random((300, 4)),
-        "normal": rng.standard_normal((300, 4)),
-        "huge": 1e150 * rng.standard_normal((300, 4)),
-    }[kind]
-    compiled = br.trace(policy, rewards, seed=3)
-    assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
-
-
 def test_the_heuristic_learns():
     """Random pulls cost 400. 100 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
     regret = br.simulate(environment, {"x": Lattimore(1.8, 0.5)}, 2000, 100, seed=2).dataset["regret"]
     assert regret.to_numpy()[0, :, -1].mean() < 150
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_shuffled_rewards_are_counted(policy):
-    rng = np.random.default_rng(2)
-    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
-    waiting = []
-    for step in range(1, 401):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        waiting.append((arm, rng.random(), step))
-        if step % 50 == 0:
-            rng.shuffle(waiting)
-            for done in [waiting.pop() for _ in range(30)]:
-                policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
-    for done in waiting:
-        policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
-    assert state.arms["count"].tolist() == state.arms["pulls"].tolist()
-    assert state.arms["count"].sum() == 400
-
-
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy():
-    parameters, state = HEURISTIC.parameters(3, 1000), HEURISTIC.start(3, 1000)
-    rng = np.random.default_rng(0)
-    for step in range(1, 1001):
-        arm = HEURISTIC.kernels.select(parameters, *state, np.arange(3), rng)
-        HEURISTIC.kernels.pull(parameters, *state, arm)
-        if arm != 2:
-            HEURISTIC.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.random(), step)
-    assert state.arms["pulls"][2] < 20
-    assert state.arms["pulls"][1] > 900
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_candidates_are_respected_and_selecting_changes_nothing(policy):
-    rng = np.random.default_rng(1)
-    parameters, state = policy.parameters(4, 200), policy.start(4, 200)
-    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
-    for step in range(1, 201):
-        before = [table.tobytes() for table in state]
-        arm = policy.kernels.select(parameters, *state, allowed[step % 4], rng)
-        assert [table.tobytes() for table in state] == before
-        assert arm in allowed[step % 4]
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e290])
-def test_constant_rewards_one_arm_one_step(policy, reward):
-    assert br.trace(policy, [[reward]]).tolist() == [0]
-    assert br.trace(policy, np.full((60, 1), reward)).tolist() == [0] * 60
-    assert set(br.trace(policy, np.full((200, 4), reward))) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(

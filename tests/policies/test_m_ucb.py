@@ -10,11 +10,8 @@ from brigand.policies import m_ucb
 from brigand.policies.base import Kernels
 from brigand.policies.kernels import learn_mean
 from brigand.policies.m_ucb import MUCB
+from policies.play import play
 
-POLICIES = [MUCB(changes=3), MUCB(20, 4.0, 0.3), MUCB(8, 2.0, 1.0), MUCB(None, changes=0, least_change=0.9)]
-LEARNERS = [MUCB(100, changes=1), MUCB(200, gamma=0.05)]
-BOUND = 150
-CAUGHT = 700
 BAD = [
     ((MUCB, {}), "MUCB needs gamma, or changes"),
     ((MUCB, {"w": 7, "gamma": 0.1}), "MUCB's w must be even, not 7"),
@@ -25,24 +22,6 @@ BAD = [
     ((MUCB, {"changes": -1}), "MUCB's changes must be"),
     ((MUCB, {"gamma": 0.1, "least_change": 0}), "least_change must be in"),
 ]
-
-
-def play(policy, rewards, delay=0, silent=(), candidates=None, key=1):
-    """Run the kernels in plain Python, each reward `delay` steps late; return the state and the arms."""
-    horizon, n_arms = rewards.shape
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, key)
-    rng, waiting, arms = np.random.default_rng(0), [], []
-    for step in range(1, horizon + 1):
-        allowed = np.arange(n_arms) if candidates is None else candidates(step)
-        arm = policy.kernels.select(parameters, *state, allowed, rng)
-        assert arm in allowed
-        policy.kernels.pull(parameters, *state, arm)
-        arms.append(arm)
-        if arm not in silent:
-            waiting.append((arm, rewards[step - 1, arm], step))
-        while len(waiting) > delay:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-    return state, np.array(arms)
 
 
 def authors_select(parameters, header, arms, memory, candidates, rng):
@@ -113,7 +92,7 @@ def test_every_choice_is_the_definitions(policy):
 
 def test_the_two_sums_are_those_of_the_window():
     x = np.random.default_rng(0).random(337)
-    state, _ = play(MUCB(10, math.inf, 0.0), x[:, None])
+    _, state = play(MUCB(10, math.inf, 0.0), x[:, None])
     assert state.arms["recent"][0] == pytest.approx(x[-5:].sum(), rel=1e-13)
     assert state.arms["older"][0] == pytest.approx(x[-10:-5].sum(), rel=1e-13)
 
@@ -134,15 +113,6 @@ def test_a_restart_by_hand():
     assert state.arms["count"].tolist() == [0, 0]
 
 
-def test_rises_and_falls_are_seen_alike():
-    x = np.concatenate(
-        [np.random.default_rng(0).random(300) * 0.4, 0.5 + np.random.default_rng(1).random(99) / 2]
-    )
-    rise, _ = play(MUCB(50, 8.0, 0.0), x[:, None])
-    fall, _ = play(MUCB(50, 8.0, 0.0), 1 - x[:, None])
-    assert rise.header["restart"] == fall.header["restart"] > 300
-
-
 def base_learn(parameters, header, arms, memory, arm, reward, step):
     learn_mean(arms, arm, reward)
     arms[arm]["inverse_root"] = 1.0 / math.sqrt(arms[arm]["count"])
@@ -155,8 +125,8 @@ class Base(MUCB):
 
 
 def test_without_alarms_it_is_the_base_policy(rewards01):
-    _, base = play(Base(20, 1.0, 0.2), rewards01)
-    assert np.array_equal(play(MUCB(20, math.inf, 0.2), rewards01)[1], base)
+    base, _ = play(Base(20, 1.0, 0.2), rewards01)
+    assert np.array_equal(play(MUCB(20, math.inf, 0.2), rewards01)[0], base)
 
 
 def test_the_tuning():
@@ -170,45 +140,6 @@ def test_the_tuning():
     assert MUCB(changes=0).parameters(5, 1000).period == 0
     with pytest.raises(br.InvalidValueError, match="MUCB needs the horizon"):
         MUCB(changes=4).parameters(5, None)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_compiled_equals_plain_python(policy, rewards01):
-    for rewards in (rewards01[:300], np.random.default_rng(5).random((300, 4))):
-        plain = br.trace(policy, rewards, seed=3, compiled=False)
-        assert np.array_equal(br.trace(policy, rewards, seed=3), plain)
-
-
-@pytest.mark.parametrize("policy", LEARNERS, ids=repr)
-def test_it_learns(policy):
-    """200 runs; random pulls cost 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.dataset["regret"].isel(step=-1).mean() < BOUND
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_missing_rewards(policy):
-    rewards = np.random.default_rng(1).random((1500, 4)) * [0.3, 0.5, 0.7, 1.0]
-    _, arms = play(policy, rewards, delay=20)
-    assert len(arms) == 1500
-    _, arms = play(policy, rewards, silent=(3,))
-    assert np.bincount(arms, minlength=4)[3] <= CAUGHT
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_keeps_to_the_candidates(policy):
-    rewards = np.random.default_rng(2).random((400, 4))
-    allowed = [np.array(c) for c in ([0], [1, 3], [0, 2, 3], [0, 1, 2, 3])]
-    play(policy, rewards, candidates=lambda step: allowed[step * 7 % 4])
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
-def test_one_arm_one_step_and_constant_rewards(policy, value):
-    assert br.trace(policy, np.full((50, 1), value), compiled=False).tolist() == [0] * 50
-    assert br.trace(policy, np.full((1, 3), value), compiled=False).shape == (1,)
-    assert br.trace(policy, np.full((200, 3), value), compiled=False).shape == (200,)
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

@@ -8,42 +8,7 @@ import pytest
 import brigand as br
 from brigand.policies import moss
 from brigand.policies.moss import MOSS
-
-POLICIES = [MOSS(), MOSS(anytime=True)]
-
-
-def tables(rewards01):
-    return [rewards01[:300], np.random.default_rng(1).random((300, 4))]
-
-
-def told(policy, rewards, n_arms=2, horizon=1000):
-    """Return the state after these rewards of arm 0."""
-    parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon)
-    for step, reward in enumerate(rewards, start=1):
-        policy.kernels.pull(parameters, *state, 0)
-        policy.kernels.learn(parameters, *state, 0, reward, step)
-    return parameters, state
-
-
-def assert_follows(policy, rewards, index, initial):
-    """At every step the policy pulls an arm whose `index` (of the pulls so far) is the largest."""
-    n_arms = rewards.shape[1]
-    arms = br.trace(policy, rewards)
-    begin = n_arms * initial
-    assert np.bincount(arms[:begin], minlength=n_arms).tolist() == [initial] * n_arms
-    history = [(int(arm), rewards[t, arm]) for t, arm in enumerate(arms)]
-    for t in range(begin, len(arms)):
-        values = [index(history[:t], k) for k in range(n_arms)]
-        assert values[arms[t]] >= (1 - 1e-10) * max(values), t
-
-
-def of(history, arm):
-    return np.array([x for a, x in history if a == arm])
-
-
-def check_counts(policy, state, learnt):
-    assert state.arms["pulls"].sum() == 900
-    assert state.arms["count"].sum() == learnt
+from policies.play import assert_follows, of, told
 
 
 @pytest.mark.parametrize("anytime", [False, True])
@@ -56,7 +21,7 @@ def test_it_follows_its_definition(anytime, low, high):
         return x.mean() + (high - low) * bonus
 
     rewards = low + (high - low) * np.random.default_rng(3).beta([0.6, 1, 1.5, 2], 1.2, (400, 4))
-    assert_follows(MOSS(anytime, low=low, high=high), rewards, index, 1)
+    assert_follows(MOSS(anytime, low=low, high=high), rewards, index)
 
 
 def test_the_index_by_hand():
@@ -92,71 +57,3 @@ def test_the_horizon():
     assert MOSS(True).parameters(3, None).share == 0
     assert MOSS().must_know == "the range [0, 1], T"
     assert MOSS(True).must_know == "the range [0, 1]"
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_compiled_equals_plain_python(policy, rewards01):
-    for rewards in tables(rewards01):
-        compiled = br.trace(policy, rewards, seed=3)
-        assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_learns(policy):
-    """Uniform pulls have a regret of 400."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 2000, 200)
-    assert results.summary().loc["it", "mean"] < 130
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_shuffled_rewards(policy):
-    parameters, state = policy.parameters(3, 900), policy.start(3, 900)
-    rng, waiting, learnt = np.random.default_rng(0), [], 0
-    pulls = np.zeros(3, int)
-    for step in range(1, 901):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        waiting.append((arm, 0.6 * float(rng.random() < [0.1, 0.5, 0.9][arm]) + 0.2 * rng.random(), step))
-        while waiting and rng.random() < 0.6:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(len(waiting))))
-            learnt += 1
-    assert state.header["step"] == 900
-    check_counts(policy, state, learnt)
-    assert np.argmax(pulls) == 2
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
-    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
-    rng, pulls = np.random.default_rng(0), np.zeros(3, int)
-    for step in range(1, 2001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            reward = [0.1, 0.7][arm] + 0.2 * rng.random()
-            policy.kernels.learn(parameters, *state, arm, reward, step)
-    assert pulls[2] < 100
-    assert pulls[1] > 1000
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_candidates_are_respected(policy):
-    parameters, state = policy.parameters(5, 400), policy.start(5, 400)
-    rng = np.random.default_rng(0)
-    for step in range(1, 401):
-        candidates = np.sort(rng.choice(5, rng.integers(1, 6), replace=False))
-        arm = policy.kernels.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_small_and_constant_tables(policy):
-    assert br.trace(policy, [[0.5]], compiled=False).tolist() == [0]
-    assert br.trace(policy, np.full((20, 1), 0.5), compiled=False).tolist() == [0] * 20
-    for value in (0.0, 0.3, 1.0):
-        assert set(br.trace(policy, np.full((200, 3), value), compiled=False)) == {0, 1, 2}

@@ -1,4 +1,4 @@
-"""NPTS and Multinomial TS: their posteriors' laws, rounding to the grid, late rewards, settings."""
+"""NPTS and Multinomial TS: their posteriors' laws, rounding to the grid, settings."""
 
 import copy
 
@@ -9,16 +9,7 @@ from scipy import stats
 import brigand as br
 from brigand.policies import npts
 from brigand.policies.npts import NPTS, MultinomialTS
-
-BOTH = pytest.mark.parametrize("policy", [NPTS(), MultinomialTS(1), MultinomialTS(7)], ids=repr)
-
-
-def told(policy, rewards, key=0):
-    parameters, state = policy.parameters(1, 1000), policy.start(1, 1000, key)
-    for step, reward in enumerate(rewards, start=1):
-        policy.kernels.pull(parameters, *state, 0)
-        policy.kernels.learn(parameters, *state, 0, reward, step)
-    return parameters, state
+from policies.play import told
 
 
 def draws(index, policy, rewards, count=10_000):
@@ -66,7 +57,7 @@ def test_multinomial_ts_has_the_law_of_its_definition(rewards):
 
 
 def test_multinomial_ts_by_hand():
-    parameters, state = told(MultinomialTS(2), [0.5, 0.5, 1.0])
+    parameters, state = told(MultinomialTS(2), [0.5, 0.5, 1.0], n_arms=1)
     assert state.memory["count"].tolist() == [0, 2, 1]
     rng = np.random.default_rng(3)
     w = [rng.standard_gamma(shape) for shape in (1, 3, 2)]
@@ -77,8 +68,8 @@ def test_multinomial_ts_by_hand():
 def test_with_one_cell_the_counts_are_those_of_beta_thompson_sampling():
     """Exactly, on the same key; the posterior's law by Kolmogorov-Smirnov at level 1e-5."""
     rewards = np.random.default_rng(0).random(300)
-    parameters, state = told(MultinomialTS(1), rewards, key=9)
-    _, expected = told(br.ThompsonBeta(), rewards, key=9)
+    parameters, state = told(MultinomialTS(1), rewards, n_arms=1, key=9)
+    _, expected = told(br.ThompsonBeta(), rewards, n_arms=1, key=9)
     assert state.memory["count"].tolist() == [expected.arms["failures"][0], expected.arms["successes"][0]]
     rng = np.random.default_rng(5)
     values = [npts.multinomial_index(parameters, *state, 0, rng) for _ in range(10_000)]
@@ -89,7 +80,7 @@ def test_with_one_cell_the_counts_are_those_of_beta_thompson_sampling():
 @pytest.mark.parametrize("reward", [0.3, 0.5, 0.97])
 def test_rewards_are_rounded_to_neighbours_and_the_mean_is_kept(reward):
     """20,000 rewards on the grid of M = 3: binomial test at level 1e-5."""
-    _, state = told(MultinomialTS(3), [reward] * 20_000, key=4)
+    _, state = told(MultinomialTS(3), [reward] * 20_000, n_arms=1, key=4)
     low = int(3 * reward)
     counts = state.memory["count"]
     assert counts[low] + counts[low + 1] == 20_000
@@ -116,69 +107,6 @@ def test_a_slow_reference_of_npts_pulls_the_same_arms():
         policy.kernels.learn(parameters, *state, arm, seen[arm][-1], step)
 
 
-@pytest.mark.parametrize("digits", [0, 1, 16])
-@BOTH
-def test_compiled_code_and_plain_python_agree(policy, digits):
-    rewards = np.random.default_rng(4).random((300, 4)).round(digits)
-    assert np.array_equal(
-        br.trace(policy, rewards, seed=3), br.trace(policy, rewards, seed=3, compiled=False)
-    )
-
-
-@pytest.mark.parametrize("policy", [NPTS(), MultinomialTS(1), MultinomialTS(10)], ids=repr)
-def test_they_learn(policy):
-    """Random's regret is 400; the standard error here is below 3."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"p": policy}, 2000, 200)
-    assert float(results.dataset["regret"].sel(step=2000).mean()) < 40
-
-
-@BOTH
-def test_rewards_may_come_late_in_any_order(policy):
-    parameters, state = policy.parameters(3, 400), policy.start(3, 400)
-    rng = np.random.default_rng(0)
-    waiting = []
-    for step in range(1, 401):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        waiting.append((arm, round(rng.random(), 1), step))
-        if len(waiting) > 20:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(20)))
-    assert state.arms["pulls"].sum() == 400
-    if isinstance(policy, NPTS):
-        told = sum(state.arms[name].sum() for name in ("zeros", "ones", "count")) - 3
-    else:
-        told = state.arms["count"].sum()
-        assert state.memory["count"].sum() == told
-    assert told == 400 - len(waiting)
-
-
-@BOTH
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_them(policy):
-    """The prior of an arm without rewards is above both others."""
-    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)
-    rng = np.random.default_rng(0)
-    for step in range(1, 1001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, float(rng.random() < [0.05, 0.4][arm]), step)
-    assert state.arms["pulls"][2] < 10
-    assert state.arms["pulls"][1] > 700
-
-
-@BOTH
-def test_only_candidates_are_chosen(policy):
-    parameters, state = policy.parameters(4, 100), policy.start(4, 100)
-    rng = np.random.default_rng(0)
-    for step in range(1, 100):
-        candidates = np.array([[0, 2], [3], [1, 2, 3]][step % 3])
-        arm = policy.kernels.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random(), step)
-
-
 @pytest.mark.parametrize("support_size", [0, -1, 1.0, 10**6 + 1, "1"])
 def test_a_bad_support_size_is_refused(support_size):
     with pytest.raises(br.InvalidValueError, match="MultinomialTS's support_size must be"):
@@ -191,11 +119,3 @@ def test_a_bad_range_and_an_unknown_horizon_are_refused():
             policy(low=1, high=0)
     with pytest.raises(br.InvalidValueError, match="NPTS needs the horizon"):
         NPTS().start(2, None)
-
-
-@pytest.mark.parametrize("reward", [0.0, 0.1, 1.0, 1e-300])
-@BOTH
-def test_constant_rewards_and_small_shapes(policy, reward):
-    for shape in [(1, 1), (5, 1), (1, 4), (100, 4)]:
-        for compiled in (True, False):
-            assert br.trace(policy, np.full(shape, reward), compiled=compiled).shape == shape[:1]

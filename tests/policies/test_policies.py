@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -192,35 +193,6 @@ def test_etc_with_m_zero_is_refused():
         br.ExploreThenCommit(0)
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian(), br.ForcedExploration(br.Linear())],
-    ids=repr,
-)
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
-    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
-    rng = np.random.default_rng(0)
-    pulls = np.zeros(3, int)
-    for step in range(1, 2001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.standard_normal(), step)
-    assert pulls[2] < 100
-    assert pulls[1] > 1000
-
-
-@pytest.mark.parametrize("policy", [br.UCB1(0, 1), br.ThompsonGaussian(1.0), br.ThompsonGaussian()], ids=repr)
-def test_without_any_reward_pulls_are_uniform(policy):
-    """Chi-square at level 1e-5."""
-    parameters, state = policy.parameters(5, None), policy.start(5, None)
-    rng = np.random.default_rng(0)
-    for _ in range(4000):
-        policy.kernels.pull(parameters, *state, policy.kernels.select(parameters, *state, np.arange(5), rng))
-    assert stats.chisquare(state.arms["pulls"]).pvalue > 1e-5
-
-
 def test_the_quotient_is_rounded_once():
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -232,6 +204,16 @@ def test_the_quotient_is_rounded_once():
         assert kernels.quotient(total, residue, m) == x
         exact = Fraction(total) + Fraction(residue)
         assert kernels.quotient(total, residue, 7 * m) == float(exact / (7 * m))
+
+
+def test_the_hypotenuse_has_the_same_bits_compiled_and_does_not_overflow():
+    compiled = numba.njit(error_model="numpy")(kernels.hypotenuse)
+    rng = np.random.default_rng(0)
+    pairs = rng.random((3000, 2)) * 10.0 ** rng.integers(-307, 308, (3000, 1))
+    for a, b in [*pairs, (0.0, 0.0), (0.0, 1e300), (1e300, 1e-300), (math.inf, 1.0), (math.inf, math.inf)]:
+        value = kernels.hypotenuse(a, b)
+        assert compiled(a, b) == value
+        assert value == pytest.approx(math.hypot(a, b), rel=1e-15)
 
 
 def test_the_oracle_follows_the_breakpoints():

@@ -1,4 +1,4 @@
-"""ReBoot: its index's law, a slow reference, late rewards, settings."""
+"""ReBoot: its index's law, a slow reference, settings."""
 
 import copy
 import math
@@ -10,14 +10,7 @@ from scipy import stats
 import brigand as br
 from brigand.policies import reboot
 from brigand.policies.reboot import ReBoot
-
-
-def told(policy, rewards):
-    parameters, state = policy.parameters(1, None), policy.start(1, None)
-    for step, reward in enumerate(rewards, start=1):
-        policy.kernels.pull(parameters, *state, 0)
-        policy.kernels.learn(parameters, *state, 0, reward, step)
-    return parameters, state
+from policies.play import told
 
 
 def test_the_index_by_hand():
@@ -64,78 +57,10 @@ def test_a_slow_reference_pulls_the_same_arms():
         policy.kernels.learn(parameters, *state, arm, seen[arm][-1], step)
 
 
-@pytest.mark.parametrize("kind", ["zero-one", "unit", "gaussian"])
-def test_compiled_code_and_plain_python_agree(kind):
-    rng = np.random.default_rng(4)
-    rewards = {
-        "zero-one": (rng.random((300, 4)) < 0.5).astype(float),
-        "unit": rng.random((300, 4)),
-        "gaussian": rng.standard_normal((300, 4)),
-    }[kind]
-    policy = ReBoot()
-    assert np.array_equal(
-        br.trace(policy, rewards, seed=3), br.trace(policy, rewards, seed=3, compiled=False)
-    )
-
-
-def test_it_learns():
-    """Random's regret is 400; the standard error here is below 5."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"p": ReBoot(0.5)}, 2000, 200)
-    assert float(results.dataset["regret"].sel(step=2000).mean()) < 100
-
-
-def test_rewards_may_come_late_in_any_order():
-    policy = ReBoot()
-    parameters, state = policy.parameters(3, None), policy.start(3, None)
-    rng = np.random.default_rng(0)
-    waiting = []
-    for step in range(1, 601):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        waiting.append((arm, rng.random(), step))
-        if len(waiting) > 20:
-            policy.kernels.learn(parameters, *state, *waiting.pop(rng.integers(20)))
-    assert state.arms["pulls"].sum() == 600
-    assert state.arms["count"].sum() == 600 - len(waiting)
-
-
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_it():
-    policy = ReBoot(0.5)
-    parameters, state = policy.parameters(3, None), policy.start(3, None)
-    rng = np.random.default_rng(0)
-    for step in range(1, 1001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm], step)
-    assert state.arms["pulls"][2] < 10
-    assert state.arms["pulls"][1] > 700
-
-
-def test_only_candidates_are_chosen():
-    parameters, state = ReBoot().parameters(4, None), ReBoot().start(4, None)
-    rng = np.random.default_rng(0)
-    for step in range(1, 100):
-        candidates = np.array([[0, 2], [3], [1, 2, 3]][step % 3])
-        arm = reboot.select(parameters, *state, candidates, rng)
-        assert arm in candidates
-        reboot.pull(parameters, *state, arm)
-        reboot.learn(parameters, *state, arm, rng.random(), step)
-
-
 @pytest.mark.parametrize("sigma", [0, -1, math.inf, "1"])
 def test_a_bad_sigma_is_refused(sigma):
     with pytest.raises(br.InvalidValueError, match="ReBoot's sigma must be"):
         ReBoot(sigma)
-
-
-@pytest.mark.parametrize("reward", [0.0, 0.3, -5.0, 1e150, -1e290, 1e-300])
-def test_constant_rewards_and_small_shapes(reward):
-    for shape in [(1, 1), (5, 1), (1, 4), (200, 4)]:
-        assert br.trace(ReBoot(), np.full(shape, reward)).shape == shape[:1]
-    _, state = told(ReBoot(), [reward] * 5)
-    assert np.isfinite(state.arms["scale"][0])
 
 
 def test_far_apart_rewards_do_not_overflow():

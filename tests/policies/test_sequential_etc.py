@@ -131,75 +131,21 @@ def test_ties_at_the_commitment_are_broken_uniformly(policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("kind", ["0/1", "unit", "normal", "huge"])
-def test_compiled_code_and_plain_python_make_the_same_decisions(policy, kind):
-    rng = np.random.default_rng(1)
-    rewards = {
-        "0/1": (rng.random((300, 4)) < [0.3, 0.5, 0.5, 0.7]).astype(float),
-        "unit": rng.random((300, 4)),
-        "normal": rng.standard_normal((300, 4)),
-        "huge": 1e150 * rng.standard_normal((300, 4)),
-    }[kind]
-    compiled = br.trace(policy, rewards, seed=3)
-    assert np.array_equal(compiled, br.trace(policy, rewards, seed=3, compiled=False))
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_it_learns(policy):
-    """Random pulls cost 400. 200 runs."""
-    environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    regret = br.simulate(environment, {"x": policy}, 2000, 200, seed=2).dataset["regret"]
-    assert regret.to_numpy()[0, :, -1].mean() < 120
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_late_and_shuffled_rewards_are_counted_and_the_commitment_stands(policy):
+def test_the_commitment_stands_whatever_comes_late(policy):
     rng = np.random.default_rng(2)
     parameters, state = policy.parameters(3, 600), policy.start(3, 600)
     waiting, committed = [], []
-    pulls = np.zeros(3, int)
     for step in range(1, 601):
         arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
         policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
         committed.append(int(state.header["committed"]))
         waiting.append((int(arm), rng.random() + 0.8 * (arm == 1), step))
         if step % 30 == 0:
             rng.shuffle(waiting)
-            for done in [waiting.pop() for _ in range(28)]:
-                policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
-    for done in waiting:
-        policy.kernels.learn(parameters, *state, int(done[0]), float(done[1]), int(done[2]))
-    assert state.arms["count"].tolist() == pulls.tolist()
+            for arm, reward, made in [waiting.pop() for _ in range(28)]:
+                policy.kernels.learn(parameters, *state, int(arm), float(reward), int(made))
     assert set(committed) == {-1, 1}
     assert committed == sorted(committed)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy(policy):
-    parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
-    rng = np.random.default_rng(0)
-    pulls = np.zeros(3, int)
-    for step in range(1, 2001):
-        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
-        policy.kernels.pull(parameters, *state, arm)
-        pulls[arm] += 1
-        if arm != 2:
-            policy.kernels.learn(parameters, *state, arm, [0.2, 0.8][arm] + 0.1 * rng.random(), step)
-    assert pulls[2] < 100
-    assert pulls[1] > 1800
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_candidates_are_respected(policy):
-    rng = np.random.default_rng(1)
-    parameters, state = policy.parameters(4, 400), policy.start(4, 400)
-    allowed = [np.array(c) for c in ([0, 1, 2, 3], [1], [0, 2], [1, 2, 3])]
-    for step in range(1, 401):
-        arm = policy.kernels.select(parameters, *state, allowed[step % 4], rng)
-        assert arm in allowed[step % 4]
-        policy.kernels.pull(parameters, *state, arm)
-        policy.kernels.learn(parameters, *state, arm, rng.random() + (arm == 3), step)
 
 
 def test_a_pull_while_the_best_arm_is_not_allowed_does_not_commit_to_another():
@@ -215,15 +161,6 @@ def test_a_pull_while_the_best_arm_is_not_allowed_does_not_commit_to_another():
     assert state.header["committed"] == 1
     assert policy.kernels.select(parameters, *state, np.array([0]), rng) == 0
     assert policy.kernels.select(parameters, *state, np.arange(2), rng) == 1
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("reward", [0.0, 0.3, 1e150, -1e290])
-def test_constant_rewards_one_arm_one_step(policy, reward):
-    assert br.trace(policy, [[reward]]).tolist() == [0]
-    assert br.trace(policy, np.full((60, 1), reward)).tolist() == [0] * 60
-    arms = br.trace(policy, np.full((200, 4), reward))
-    assert set(arms) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("cls", [FixedBudgetETC, SequentialETC])

@@ -22,10 +22,11 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line, never in a traceback."""
-    from brigand.cli import catalogue, paper, validate
+    from brigand.cli import catalogue, paper, tune, validate
 
     app.command("paper")(paper.paper)
     app.command("validate")(validate.validate)
+    app.command("tune")(tune.tune)
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
     for stream in (sys.stdout, sys.stderr):

@@ -27,7 +27,7 @@ def paper(
         list[str] | None,
         typer.Option(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
-            "instance, piecewise-bernoulli, piecewise-gaussian. By default all."
+            "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to 10^12."
         ),
     ] = None,
     protocol: Annotated[
@@ -35,13 +35,21 @@ def paper(
     ] = "paper",
     runs: Annotated[
         int | None,
-        typer.Option(help="Replications. By default the paper's: 100 stationary, 10 piecewise."),
+        typer.Option(
+            help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon."
+        ),
     ] = None,
     instances: Annotated[
         int | None,
         typer.Option(help="Average over so many random instances (1 run each, unless --runs is given)."),
     ] = None,
-    horizon: Annotated[int, typer.Option(help="Steps of a run; the tunings follow it.")] = 100_000,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            help="Steps of a run, by default 100,000; the tunings follow it. For the figure horizon, its "
+            "last T, by default 10^12."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the runs.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for figures and data; made if it is not there.")] = Path(
@@ -60,25 +68,33 @@ def paper(
     # The instance figure shows the authors' instance: with random ones, only if it is asked for.
     names = figure or [name for name in experiments.FIGURES if instances is None or name != "instance"]
     for name in names:
-        if name not in experiments.FIGURES:
-            raise UnknownNameError("figure", name, experiments.FIGURES)
+        if name not in (*experiments.FIGURES, "horizon"):
+            raise UnknownNameError("figure", name, (*experiments.FIGURES, "horizon"))
     experiments.protocol_named(protocol)
-    checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
     checks.integer("seed", seed, 0)
-    for option, value in (("runs", runs), ("instances", instances), ("workers", workers)):
+    for option, value in (
+        ("horizon", horizon),
+        ("runs", runs),
+        ("instances", instances),
+        ("workers", workers),
+    ):
         if value is not None:
-            checks.integer(option, value, 1)
+            checks.integer(option, value, 1, checks.MAX_STEPS)
     folder = make_folder(out)
+    steps = horizon or experiments.HORIZON
     try:
         for name in names:
+            if name == "horizon":
+                _horizon(console, folder, horizon, runs, seed, workers)
+                continue
             if name == "instance":
-                _instance(console, folder, protocol, horizon)
+                _instance(console, folder, protocol, steps)
                 continue
             with _progress(console) as progress:
                 results = experiments.run_experiment(
                     name,
                     protocol,
-                    horizon=horizon,
+                    horizon=steps,
                     runs=runs,
                     instances=instances,
                     seed=seed,
@@ -117,6 +133,33 @@ def _instance(console: Console, folder: Path, protocol: str, horizon: int) -> No
             cells = (f"[bold]{mean:.3f}[/]" if mean == best else f"{mean:.3f}" for mean in means)
             table.add_row(family, f"{start:,}", *cells)
     console.print(table)
+
+
+def _horizon(
+    console: Console, folder: Path, last: int | None, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the horizon study, and print its medians and stuck runs."""
+    from brigand.figures import style
+    from brigand.papers import horizon as study
+    from brigand.simulation.results import write_netcdf
+
+    horizons = tuple(t for t in study.HORIZONS if last is None or t <= last) or study.HORIZONS[:1]
+    with _progress(console) as progress:
+        advance = partial(_advance, progress, progress.add_task("horizon", total=None))
+        data = study.study(horizons, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
+    write_netcdf(data, folder / "horizon.nc")
+    _write_csv(data.to_dataframe(), folder / "horizon.csv")
+    style.save(study.draw_study(data), folder, "horizon")
+    for problem in data["problem"].to_numpy():
+        table = Table(title=f"{problem}: median regret, runs that end on a wrong arm", title_justify="left")
+        table.add_column("T", justify="right")
+        for policy in data["policy"].to_numpy():
+            table.add_column(policy, justify="right")
+        for t in horizons:
+            row = data.sel(problem=problem, horizon=t)
+            cells = zip(row["median"].to_numpy(), row["stuck"].to_numpy(), strict=True)
+            table.add_row(f"{t:,}", *(f"{median:,.0f} {stuck:7.1%}" for median, stuck in cells))
+        console.print(table)
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def validate(
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="The first problem of each table, at most 100 runs: a minute or two."),
+        typer.Option("--quick", help="The first problem of each table, fewer runs: some minutes."),
     ] = False,
     table: Annotated[
         list[str] | None,
@@ -53,8 +53,13 @@ def validate(
                     _print(bar.console, c)
                 bar.update(task, completed=done)
 
-            most = tables.QUICK_RUNS if quick else None
-            found = tables.run(chosen, folder / "validation.json", most=most, workers=workers, progress=show)
+            found = tables.run(
+                chosen,
+                folder / "validation.json",
+                budget=tables.QUICK if quick else None,
+                workers=workers,
+                progress=show,
+            )
     except KeyboardInterrupt:
         console.print(f"Stopped. Run it again with --out {out} to go on.", soft_wrap=True)
         raise typer.Exit(130) from None

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from brigand import checks
-from brigand.environments import draw
+from brigand.environments import draw, totals
 from brigand.environments.distribution import Distribution, Floats, Law
+from brigand.environments.totals import Total
 from brigand.errors import InvalidValueError
 
 SMALLEST_SHAPE = 0.02
@@ -42,6 +43,9 @@ class Gaussian(Distribution):
 
     def law(self) -> Law:
         return Law(draw.NORMAL, self.mu, self.sigma)
+
+    def total(self) -> Total:
+        return Total(totals.GAUSSIAN, self.mean, self.variance, self.variance)
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,9 @@ class ExponentialReward(Distribution):
 
     def law(self) -> Law:
         return Law(draw.EXPONENTIAL, self.scale)
+
+    def total(self) -> Total:
+        return Total(totals.GAMMA, self.mean, self.variance, 2 * self.variance, 1 / (2 * self.mean))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.environments import draw
+from brigand.environments import draw, totals
 from brigand.environments.distribution import Distribution, Floats, Law
+from brigand.environments.totals import Total
 from brigand.errors import InvalidValueError
 
 
@@ -38,6 +39,16 @@ class Bernoulli(Distribution):
 
     def law(self) -> Law:
         return Law(draw.BERNOULLI, self.p)
+
+    def total(self) -> Total:
+        p = self.mean
+        if p in (0.0, 1.0):
+            proxy = 0.0
+        elif abs(p - 0.5) < 1e-3:
+            proxy = 0.25
+        else:
+            proxy = (1 - 2 * p) / (2 * (math.log1p(-p) - math.log(p)))
+        return Total(totals.BINOMIAL, p, proxy, proxy)
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,9 @@ class Poisson(Distribution):
         greatest = int(stats.poisson.isf(2 * draw.HALF_ULP, self.rate)) + 1
         values = np.arange(least, greatest + 1)
         return _discrete(stats.poisson.cdf(values, self.rate), values)
+
+    def total(self) -> Total:
+        return Total(totals.POISSON, self.mean, self.mean, 1.5 * self.mean, 1.0)
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,11 @@ class FiniteSupport(Distribution):
         order = order[np.asarray(self.probabilities)[order] > 0]
         cumulative = np.cumsum(np.asarray(self.probabilities)[order])
         return _discrete(cumulative, np.asarray(self.values)[order])
+
+    def total(self) -> Total:
+        low, high = self.support
+        proxy = (high - low) * (high - low) / 4
+        return Total(totals.MULTINOMIAL, self.mean if high > low else low, proxy, proxy)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brigand.environments.totals import Total
 from brigand.spec import Spec
 
 Floats = NDArray[np.float64]
@@ -58,3 +59,7 @@ class Distribution(Spec, ABC):
     @abstractmethod
     def law(self) -> Law:
         """Return the distribution as the kernel takes it."""
+
+    def total(self) -> Total:
+        """Return the law of its sums, if one is known."""
+        return Total()

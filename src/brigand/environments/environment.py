@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.environments import draw
 from brigand.environments.distribution import Distribution
+from brigand.environments.totals import TOTAL
 from brigand.errors import InvalidValueError
 from brigand.spec import Spec
 
@@ -114,6 +115,11 @@ class Environment(Spec):
         ends = ((0.0, -12.0), (1.0 - 2 * draw.HALF_ULP, 12.0))
         with np.errstate(over="ignore"):  # infinite, then
             return float(max(abs(draw.draw(law, table, *end)) for law in laws.ravel() for end in ends))
+
+    @functools.cached_property
+    def totals(self) -> NDArray[np.void]:
+        """The laws of the arms' sums (`brigand.environments.totals`), shape (phases, K)."""
+        return np.array([[tuple(arm.total()) for arm in arms] for arms in self.phases], TOTAL)
 
     @functools.cached_property
     def compiled(self) -> CompiledEnvironment:

@@ -79,7 +79,7 @@ def mark_breakpoints(axes: Axes, starts: Iterable[int]) -> None:
 def add_legend(figure: Figure, axes: Axes) -> None:
     """Put the legend of `axes` below the panels, in as many columns as its names leave room for."""
     handles, labels = axes.get_legend_handles_labels()
-    columns = max(1, int(132 / (max(map(len, labels)) + 8)))
+    columns = max(1, int(120 / (max(map(len, labels)) + 8)))
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 

@@ -94,7 +94,7 @@ class SharedNumbers:
         numbers, choices = random_numbers(), Stream(0, policy)
 
         def one(i: int) -> float:
-            means = self.means(np.random.default_rng(i))
+            means = self.means(np.random.Generator(np.random.PCG64(i)))
             rng = choices.generator(i)
             state = policy.start(N_ARMS, HORIZON, int(rng.integers(2**63)))
             counts = np.zeros(N_ARMS, np.int64)

@@ -66,9 +66,9 @@ GLR-klUCB, local | 74 (31) | 113 (34) | 513 (97) | 99 (32) | 128 (42) | 149 (34)
 GLR-klUCB, global | 97 (32) | 134 (33) | 621 (103) | 128 (32) | 185 (47) | 152 (32)
 """
 _PACKAGE = (
-    "The table was made with SMPyBandits, which sets delta to 3.16 whatever T, and keeps the last reward at a "
-    "restart. The paper's own study of the spacing of tests prints 41 to 53 for problem 1, beside 74 in this "
-    "table. Ours follows the definition, and its regret is the smaller one."
+    "The table was made with SMPyBandits, which sets delta to 3.16 whatever T, and keeps the last "
+    "reward at a restart. The paper's own study of the spacing of tests prints 41 to 53 for problem 1, "
+    "beside 74 in this table. Ours follows the definition, and its regret is the smaller one."
 )
 DIFFERENCES = {"GLR-klUCB, local": _PACKAGE, "GLR-klUCB, global": _PACKAGE}
 PROBLEMS: dict[str, list[tuple[float, ...]]] = {

@@ -15,7 +15,8 @@ from brigand.jit import module_stamp
 from brigand.papers import authors, banditbench, baudry, besson
 from brigand.papers.validation import LIMIT, Comparison, Row, check
 
-QUICK_RUNS = 100
+QUICK = 6_000_000
+"""Steps of all runs of a row together, in a quick check."""
 
 
 def rows(tables: Sequence[str] = (), *, quick: bool = False) -> list[Row]:
@@ -48,7 +49,7 @@ def run(
     chosen: Sequence[Row],
     store: Path,
     *,
-    most: int | None = None,
+    budget: int | None = None,
     workers: int | None = None,
     progress: Callable[[int, list[Comparison]], None] | None = None,
 ) -> list[Comparison]:
@@ -59,8 +60,8 @@ def run(
     chosen : sequence of Row
     store : Path
         A JSON file, made if it is not there. A row is run again when its policy's source has changed.
-    most : int, optional
-        At most so many runs a row.
+    budget : int, optional
+        At most so many steps in all runs of a row together.
     workers : int, optional
         Threads.
     progress : callable, optional
@@ -74,7 +75,7 @@ def run(
     known = _read(store)
     comparisons = []
     for done, row in enumerate(chosen, start=1):
-        runs = row.runs if most is None else min(row.runs, most)
+        runs = row.runs if budget is None else min(row.runs, budget // max(row.published))
         key = _key(row, runs)
         if key not in known:
             known[key] = [[c.mean, c.sd] for c in check(row, runs, workers)]

@@ -103,7 +103,7 @@ class Instances:
         """Return the regret, see `Problem`; environment i is drawn with seed i."""
 
         def one(i: int) -> Floats:
-            environment = self.draw(np.random.default_rng(i))
+            environment = self.draw(np.random.Generator(np.random.PCG64(i)))
             plan = make_plan(environment, {"x": policy}, steps[-1], (i,), 0, steps)
             return Runner(plan, policy).run(i)[0]
 

@@ -38,6 +38,7 @@ from brigand.policies.robust_ucb import RobustUCB
 from brigand.policies.sequences import Constant, Exponential, Linear
 from brigand.policies.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
 from brigand.policies.ssmc import SSMC
+from brigand.policies.sstc import SSTC
 from brigand.policies.sub_sampling import LBSDA, RBSDA, WRSDA
 from brigand.policies.sw_lb_sda import SlidingWindowLBSDA
 from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
@@ -89,6 +90,7 @@ CATALOGUE: dict[str, Policy] = {
     "LB-SDA": LBSDA(),
     "LB-SDA-LM": LBSDALM(),
     "SSMC": SSMC(),
+    "SSTC": SSTC(),
     "SW-LB-SDA": SlidingWindowLBSDA(200),
     "D-UCB": DiscountedUCB(0.99),
     "SW-UCB": SlidingWindowUCB(window=200),

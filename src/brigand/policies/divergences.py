@@ -79,15 +79,19 @@ def divergence(kind: int, p: float, q: float, sigma: float) -> float:
 
 
 @kernel
+def negentropy(p: float) -> float:
+    """Return p log p + (1 - p) log(1 - p); 0 for p <= 0 and p >= 1."""
+    return p * math.log(p) + (1.0 - p) * math.log1p(-p) if 0.0 < p < 1.0 else 0.0
+
+
+@kernel
 def conjugate(kind: int, p: float) -> float:
     """Return phi(p), with which d(p, q) = phi(p) - p theta(q) + psi(q); theta and psi are `natural`.
 
     In the Gaussian family the three give d = -inf: its confidence bound costs no more than d.
     """
     if kind == BERNOULLI:
-        if p <= 0.0 or p >= 1.0:
-            return 0.0
-        return p * math.log(p) + (1.0 - p) * math.log1p(-p)
+        return negentropy(p)
     if kind == EXPONENTIAL:
         return -1.0 - math.log(max(p, TINY))
     if kind == POISSON and p >= TINY:
@@ -114,7 +118,7 @@ def bernoulli_upper(mean: float, bound: float) -> float:
         return 1.0
     if mean <= 0.0:
         return -math.expm1(-bound)
-    phi = conjugate(BERNOULLI, mean)
+    phi = negentropy(mean)
     if mean >= 0.5:
         q = mean + math.sqrt(2.0 * bound * mean * (1.0 - mean))
     else:

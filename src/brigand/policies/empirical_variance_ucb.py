@@ -31,7 +31,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, need_horizon, record
-from brigand.policies.kernels import argmax, learn_mean
+from brigand.policies.kernels import argmax, hypotenuse, learn_mean
 
 HEADER = record(step=0, initial=0)  # arms that have had their initial pulls
 # spread: sqrt(sum (x - mean)^2)
@@ -101,13 +101,9 @@ def learn(
 ) -> None:
     count = arms[arm]["count"]
     if count > 0:
-        # Welford's update on the square root: large rewards do not overflow. Not by math.hypot, which rounds
-        # otherwise in Python than compiled; here ties hang on it.
+        # Welford's update on the square root: large rewards do not overflow.
         far = abs(reward - arms[arm]["mean"]) * math.sqrt(count / (count + 1.0))
-        larger = max(arms[arm]["spread"], far)
-        if larger > 0.0:
-            ratio = min(arms[arm]["spread"], far) / larger
-            arms[arm]["spread"] = larger * math.sqrt(1.0 + ratio * ratio)
+        arms[arm]["spread"] = hypotenuse(arms[arm]["spread"], far)
     learn_mean(arms, arm, reward)
     arms[arm]["index"] = arms[arm]["mean"] + parameters.width * (arms[arm]["spread"] / arms[arm]["count"])
 

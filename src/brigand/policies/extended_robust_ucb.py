@@ -36,15 +36,8 @@ from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.history import new_history, reward_at
 from brigand.policies.kernels import argmax
-from brigand.policies.lattimore import (
-    MEDIAN_ROW,
-    append_exactly,
-    confidence,
-    median,
-    refresh_median,
-    set_blocks,
-    solve,
-)
+from brigand.policies.lattimore import confidence, solve
+from brigand.policies.median_of_means import MEDIAN_ROW, append_exactly, median, refresh_median, set_blocks
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
 ARM = record(pulls=0, count=0, estimate=float("nan"), blocks=0, length=0)

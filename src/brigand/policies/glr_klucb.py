@@ -37,6 +37,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.divergences import BERNOULLI, klucb_upper, negentropy
 from brigand.policies.history import append, new_history, prefix_sum
 from brigand.policies.kernels import is_due, unit_reward
 
@@ -61,36 +62,6 @@ class GLRKLUCBParameters(NamedTuple):
 
 
 @kernel
-def _negentropy(p: float) -> float:
-    return p * math.log(p) + (1.0 - p) * math.log1p(-p) if 0.0 < p < 1.0 else 0.0
-
-
-@kernel
-def _kl_upper(p: float, level: float) -> float:
-    """Return the largest q with kl(p, q) <= level.
-
-    kl is convex and falls in x = log(1 - q) up to the root: Newton's method from below it never passes it.
-    Two starting points are at hand, from kl >= 2 (q - p)^2 and from kl >= negentropy - (1 - p) x.
-    """
-    if level <= 0.0 or p >= 1.0:
-        return p
-    negentropy = _negentropy(p)
-    x = (negentropy - level) / (1.0 - p)
-    distance = math.sqrt(0.5 * level)
-    if p + distance < 1.0:
-        x = max(x, math.log1p(-p - distance))
-    for _ in range(60):
-        power = math.exp(x)
-        q = -math.expm1(x)
-        value = negentropy - (1.0 - p) * x - (p * math.log(q) if p > 0.0 else 0.0) - level
-        slope = (1.0 - p) - p * power / q
-        if not (value > 1e-15 * level and slope > 0.0):
-            break
-        x += value / slope
-    return max(p, -math.expm1(x))
-
-
-@kernel
 def _exploration(time: int) -> float:
     """Return f."""
     if time <= 1:
@@ -105,9 +76,8 @@ def index(
 ) -> float:
     if arms[arm]["n"] == 0:
         return math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan
-    return _kl_upper(
-        arms[arm]["mean"], _exploration(header["step"] + 1 - arms[arm]["restart"]) / arms[arm]["n"]
-    )
+    bound = _exploration(header["step"] + 1 - arms[arm]["restart"]) / arms[arm]["n"]
+    return klucb_upper(BERNOULLI, arms[arm]["mean"], bound, 1.0)
 
 
 @kernel
@@ -175,14 +145,14 @@ def change_found(parameters: Any, arms: Table, memory: Table, arm: int) -> bool:
     mean = total / n
     # kl(p, q) <= (p - q)^2 / (q (1 - q)), so most s are ruled out without a logarithm.
     least = threshold * (1.0 - SLACK) * mean * (1.0 - mean) / n
-    whole = n * _negentropy(mean)
+    whole = n * negentropy(mean)
     for s in range(parameters.spacing, n, parameters.spacing):
         head = prefix_sum(memory, arm, first + s) - before
         excess = head - s * mean
         if excess * excess < least * s * (n - s):
             continue
         tail = total - head
-        if s * _negentropy(head / s) + (n - s) * _negentropy(tail / (n - s)) - whole >= threshold:
+        if s * negentropy(head / s) + (n - s) * negentropy(tail / (n - s)) - whole >= threshold:
             return True
     return False
 
@@ -208,7 +178,7 @@ def learn(
     arms[arm]["n"] = count - first
     total = prefix_sum(memory, arm, count) - prefix_sum(memory, arm, first)
     arms[arm]["mean"] = min(max(total / (count - first), 0.0), 1.0)
-    arms[arm]["negentropy"] = _negentropy(arms[arm]["mean"])
+    arms[arm]["negentropy"] = negentropy(arms[arm]["mean"])
     if parameters.log_delta == math.inf or (count - first) % parameters.every != 0:
         return
     if change_found(parameters, arms, memory, arm):

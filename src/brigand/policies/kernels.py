@@ -121,6 +121,19 @@ def learn_mean(arms: Table, arm: int, reward: float) -> None:
 
 
 @kernel
+def hypotenuse(a: float, b: float) -> float:
+    """Return sqrt(a^2 + b^2), for a and b at least 0, in the same bits in Python and compiled.
+
+    `math.hypot` is rounded otherwise in Python than compiled. Nothing overflows on the way.
+    """
+    larger = max(a, b)
+    if larger == 0.0 or larger == math.inf:
+        return larger
+    ratio = min(a, b) / larger
+    return larger * math.sqrt(1.0 + ratio * ratio)
+
+
+@kernel
 def unit_reward(parameters: Any, reward: float) -> float:
     """Rescale a reward from the range of a `BoundedPolicy` to [0, 1]; needs ``low`` and ``width``."""
     return (reward - parameters.low) / parameters.width

@@ -27,7 +27,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax
+from brigand.policies.kernels import argmax, hypotenuse
 from brigand.policies.thompson import learn_gaussian
 
 HEADER = record(step=0)
@@ -76,7 +76,7 @@ def learn(
     learn_gaussian(parameters, header, arms, memory, arm, reward, step)
     size = arms[arm]["count"] + 2.0
     # Without squares of the rewards: those of 1e300 do not overflow.
-    arms[arm]["scale"] = math.hypot(arms[arm]["spread"], parameters.sigma * math.sqrt(2.0 * size)) / size
+    arms[arm]["scale"] = hypotenuse(arms[arm]["spread"], parameters.sigma * math.sqrt(2.0 * size)) / size
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from brigand.policies import catoni
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.history import append, new_history, reward_at
 from brigand.policies.kernels import argmax, quotient, two_sum
-from brigand.policies.lattimore import MEDIAN_ROW, append_exactly, refresh_median, set_blocks
+from brigand.policies.median_of_means import MEDIAN_ROW, append_exactly, refresh_median, set_blocks
 
 # log: L for the next step (L + 1/8 for the median); power: that of it in the width; expiry: the least of all
 TRUNCATED_HEADER = record(step=0, used=0, log=0.0, power=0.0, expiry=float("inf"))

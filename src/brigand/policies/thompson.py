@@ -30,7 +30,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, learn_mean, uniform_at, unit_reward
+from brigand.policies.kernels import argmax, hypotenuse, learn_mean, uniform_at, unit_reward
 
 BETA_HEADER = record(step=0, key=0)
 BETA_ARM = record(successes=0, failures=0)
@@ -129,7 +129,7 @@ def learn_gaussian(
     if count > 0:
         # Welford's update on the square root: rewards of 1e300 do not overflow.
         distance = abs(reward - arms[arm]["mean"]) * math.sqrt(count / (count + 1.0))
-        arms[arm]["spread"] = math.hypot(arms[arm]["spread"], distance)
+        arms[arm]["spread"] = hypotenuse(arms[arm]["spread"], distance)
     learn_mean(arms, arm, reward)
 
 

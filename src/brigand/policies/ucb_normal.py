@@ -25,7 +25,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels import argmax, learn_mean
+from brigand.policies.kernels import argmax, hypotenuse, learn_mean
 
 HEADER = record(step=0, log_square=0.0)  # 2 log n
 # spread: sqrt(Q); scale: sqrt(Q / N)
@@ -77,7 +77,7 @@ def learn(
     if count > 0:
         # Welford's update on the square root: squares of large rewards would overflow.
         distance = abs(reward - arms[arm]["mean"]) * math.sqrt(count / (count + 1.0))
-        arms[arm]["spread"] = math.hypot(arms[arm]["spread"], distance)
+        arms[arm]["spread"] = hypotenuse(arms[arm]["spread"], distance)
     learn_mean(arms, arm, reward)
     arms[arm]["scale"] = arms[arm]["spread"] / math.sqrt(arms[arm]["count"])
 

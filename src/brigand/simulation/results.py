@@ -40,7 +40,8 @@ class Results:
         ``regret`` (policy, replication, step): cumulative pseudo-regret, in units of reward.
         ``pulls`` (policy, replication, step, arm): cumulative pulls.
         ``forced`` (policy, replication, arm): forced pulls by the last step; NaN for policies that do not
-        count them. Coordinates: names of policies, numbers of replications, steps (from 1), arms (from 0).
+        count them. Coordinates: names of policies with the ``method`` by which they were run
+        (``"step"`` or ``"skip"``), numbers of replications, steps (from 1), arms (from 0).
         Attributes: ``environments`` and ``policies`` as JSON, ``seed``, ``horizon``, versions, date.
     """
 
@@ -56,6 +57,7 @@ class Results:
     def from_arrays(
         cls,
         plan: Plan,
+        methods: Sequence[str],
         regret: NDArray[np.float64],
         pulls: NDArray[np.int64],
         forced: NDArray[np.float64],
@@ -74,6 +76,7 @@ class Results:
                 },
                 {
                     "policy": list(plan.policies),
+                    "method": ("policy", list(methods)),
                     "replication": list(plan.replications),
                     "step": plan.checkpoints,
                     "arm": np.arange(plan.environment.n_arms),

@@ -12,14 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.environments.environment import Environment
+from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy, State
 from brigand.rng import Stream
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
+from brigand.simulation.skip_ahead import SkipRunner, can_skip
 from brigand.simulation.step import check_choices, simulation_loop
 
 CHUNK_STEPS = 2_000_000
 """About this many steps are given to a thread at a time: 0.1 s, so that stopping is prompt."""
+CHUNK_SKIPS = 200
+"""So many skipped runs are given to a thread at a time."""
 
 
 def simulate(
@@ -29,6 +33,7 @@ def simulate(
     replications: int | Iterable[int] = 100,
     seed: int | None = 0,
     *,
+    method: str = "step",
     workers: int | None = None,
     checkpoints: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -47,6 +52,11 @@ def simulate(
     seed : int or None
         Same seed, same bits: for any number of workers, order of policies and subset of replications.
         None draws a seed and records it.
+    method : {"step", "skip", "auto"}
+        How: step by step; or, for FE without a window and ETC, whole blocks of pulls at once, in time that
+        grows with the number of forced pulls and not with T (`brigand.simulation.skip_ahead`); or skipping
+        where it is possible. The law of the results is the same, their numbers are not: differences between
+        policies are paired only if all are stepped.
     workers : int, optional
         Threads; by default as many as the process may use.
     checkpoints : sequence of int, optional
@@ -81,7 +91,7 @@ def simulate(
     pulls = np.empty((*shape, environment.n_arms), np.int64)
     forced = np.full((*shape[:2], environment.n_arms), np.nan)
 
-    def work(p: int, runner: Runner, chunk: range, stop: threading.Event) -> int:
+    def work(p: int, runner: Runner | SkipRunner, chunk: range, stop: threading.Event) -> int:
         for i in chunk:
             if stop.is_set():
                 break
@@ -90,10 +100,15 @@ def simulate(
                 forced[p, i] = counted
         return len(chunk)
 
-    runners = [Runner(plan, policy) for policy in plan.policies.values()]
-    jobs = [partial(work, p, runner, chunk) for p, runner in enumerate(runners) for chunk in _chunks(plan)]
+    methods = choose_methods(plan, method)
+    runners: dict[str, type[Runner] | type[SkipRunner]] = {"step": Runner, "skip": SkipRunner}
+    jobs = [
+        partial(work, p, runners[methods[p]](plan, policy), chunk)
+        for p, policy in enumerate(plan.policies.values())
+        for chunk in _chunks(plan, methods[p])
+    ]
     _run_all(jobs, threads, shape[0] * shape[1], progress)
-    return Results.from_arrays(plan, regret, pulls, forced)
+    return Results.from_arrays(plan, methods, regret, pulls, forced)
 
 
 class Runner:
@@ -144,8 +159,29 @@ class Runner:
         return State(header, self._start.arms.copy(), self._start.memory.copy())
 
 
-def _chunks(plan: Plan) -> list[range]:
-    size = max(1, CHUNK_STEPS // plan.horizon)
+def choose_methods(plan: Plan, method: str) -> list[str]:
+    """Return how each policy is run.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such method.
+    InvalidValueError
+        The method is ``"skip"``, and a policy cannot be skipped.
+    """
+    if method not in ("step", "skip", "auto"):
+        raise UnknownNameError("method", method, ("step", "skip", "auto"))
+    for name, policy in plan.policies.items():
+        if method == "skip" and not can_skip(policy):
+            raise InvalidValueError(
+                f"{name!r} cannot be skipped, only ForcedExploration without a window and ExploreThenCommit "
+                "can; use method='auto', or 'step'."
+            )
+    return ["skip" if method != "step" and can_skip(policy) else "step" for policy in plan.policies.values()]
+
+
+def _chunks(plan: Plan, method: str) -> list[range]:
+    size = CHUNK_SKIPS if method == "skip" else max(1, CHUNK_STEPS // plan.horizon)
     total = len(plan.replications)
     return [range(first, min(first + size, total)) for first in range(0, total, size)]
 

@@ -18,6 +18,25 @@ BLOCK = 1024
 """Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
 
 
+@jit.kernel
+def score(
+    counts: NDArray[np.int64],
+    gaps: NDArray[np.float64],
+    pulls: NDArray[np.int64],
+    regret: NDArray[np.float64],
+) -> None:
+    """Write pulls (K,) and regret (1,) from the pulls of each phase and arm.
+
+    From integer counts: exact, and the same for every way of simulating.
+    """
+    pulls[:] = 0
+    regret[0] = 0.0
+    for p in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            pulls[k] += counts[p, k]
+            regret[0] += counts[p, k] * gaps[p, k]
+
+
 @functools.cache
 def simulation_loop(kernels: Kernels) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` against an environment.
@@ -82,13 +101,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
                     learn(parameters, header, arms, memory, arm, reward, done + i + 1)
                     counts[phase, arm] += 1
                 done = end
-            # From integer counts: exact, and the same for every way of simulating.
-            pulls[checkpoint] = 0
-            regret[checkpoint] = 0.0
-            for p in range(len(starts)):
-                for k in range(len(arms)):
-                    pulls[checkpoint, k] += counts[p, k]
-                    regret[checkpoint] += counts[p, k] * gaps[p, k]
+            score(counts, gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
         return 0
 
     return jit.compile_loop(simulate, *kernels)

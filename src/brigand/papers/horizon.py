@@ -1,0 +1,124 @@
+"""What T does to FE: regret and runs that end on a wrong arm, for T from 10^2 to 10^12.
+
+The paper's Remark 1 claims (log T)^2 for a fixed problem and sqrt(T) log T for all problems together;
+``docs/horizon.md`` says what the picture shows. Possible only by skipping (`brigand.simulation.skip_ahead`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from brigand.environments.continuous import Gaussian
+from brigand.environments.environment import Environment
+from brigand.environments.instances import random_environment
+from brigand.policies.forced_exploration import ForcedExploration
+from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.simulation.run import simulate
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HORIZONS = tuple(10**e for e in range(2, 13))
+RUNS = 10_000
+SEQUENCES: dict[str, ExplorationSequence] = {
+    "FE-Exp": Exponential(),
+    "FE-Linear": Linear(),
+    "FE-Constant": Constant(),
+}
+QUANTILE = 0.99
+END = 0.1
+"""A run ends on the arm that it pulled most often in this last share of its steps."""
+
+
+def problems() -> dict[str, Environment]:
+    """Return the authors' Gaussian instance, and pairs of arms N(0, 1) and N(gap, 1)."""
+    pairs = {
+        f"K = 2, gap {gap:g}": Environment.stationary([Gaussian(0, 1), Gaussian(gap, 1)])
+        for gap in (0.5, 0.1, 0.02)
+    }
+    return {"K = 10, the authors' Gaussian instance": random_environment("gaussian", 10, 1, seed=1)} | pairs
+
+
+def study(
+    horizons: tuple[int, ...] = HORIZONS,
+    *,
+    runs: int = RUNS,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> xr.Dataset:
+    """Run the study.
+
+    Parameters
+    ----------
+    horizons : tuple of int
+        Increasing; each at least 10.
+    runs : int
+        Replications of each policy, problem and horizon.
+    seed, workers, progress
+        As in `simulate`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of the regret: ``mean``, ``low``, ``high`` (its 95 % interval), ``median``, ``quantile`` (99 %). And
+        ``stuck``, the share of runs that end on a wrong arm. All over (problem, policy, horizon).
+    """
+    import xarray as xr
+
+    environments = problems()
+    names = ("mean", "low", "high", "median", "quantile", "stuck")
+    shape = (len(environments), len(SEQUENCES), len(horizons))
+    values = np.empty((len(names), *shape))
+    done, total = 0, int(np.prod(shape)) * runs
+    for p, environment in enumerate(environments.values()):
+        for s, sequence in enumerate(SEQUENCES.values()):
+            # Linear needs no T: one run for all of them.
+            groups = [tuple(horizons)] if not sequence.needs_span else [(t,) for t in horizons]
+            for group in groups:
+                ends = [step for t in group for step in (int(t * (1 - END)), t)]
+                results = simulate(
+                    environment,
+                    {"x": ForcedExploration(sequence)},
+                    group[-1],
+                    runs,
+                    seed,
+                    method="skip",
+                    workers=workers,
+                    checkpoints=ends,
+                ).dataset.sel(policy="x")
+                for t in group:
+                    at = horizons.index(t)
+                    regret = results["regret"].sel(step=t).to_numpy()
+                    pulls = results["pulls"].sel(step=t) - results["pulls"].sel(step=int(t * (1 - END)))
+                    error = 1.96 * regret.std(ddof=1) / np.sqrt(runs) if runs > 1 else np.nan
+                    mean = regret.mean()
+                    wrong = environment.gaps[0][pulls.argmax("arm").to_numpy()] > 0
+                    values[:, p, s, at] = (
+                        mean,
+                        mean - error,
+                        mean + error,
+                        np.median(regret),
+                        np.quantile(regret, QUANTILE),
+                        wrong.mean(),
+                    )
+                done += runs * len(group)
+                if progress is not None:
+                    progress(done, total)
+    dims = ("problem", "policy", "horizon")
+    return xr.Dataset(
+        {name: (dims, values[i]) for i, name in enumerate(names)},
+        {"problem": list(environments), "policy": list(SEQUENCES), "horizon": list(horizons)},
+        {"runs": runs, "seed": seed, "quantile": QUANTILE},
+    )
+
+
+def draw_study(data: xr.Dataset) -> Figure:
+    """Draw `study`'s result."""
+    from brigand.figures.horizon import horizon
+
+    return horizon(data)

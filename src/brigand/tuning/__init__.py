@@ -1,0 +1,1 @@
+"""Finding an exploration sequence for a family of problems."""
