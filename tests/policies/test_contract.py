@@ -241,7 +241,10 @@ LEAST = {
     **{"EV-UCB": 2, "Robust-UCB-median": 2, "Robust-UCB-median, 1.5": 2, "TS-Gaussian-unknown": 5},
     **{"UCB-Normal": 3, "UCB-Normal, 5": 5, "Robust-UCB-Catoni": 8 * math.log(1000)},
     **{"Extended-Robust-UCB, finite": 57, "Lattimore, finite": 15},
+    **{"BESA, n0 = 2": 2, "SSTC": 2},
 }
+# Where a schedule, or a window, pulls an arm besides.
+BOTH = (br.GLRKLUCB, br.MUCB, br.SlidingWindowLBSDA)
 # The least pulls of the best arm, of 1000, where they are fewer than 800.
 OF_THE_BEST = {
     700: {"SW-FE-Exp", "SW-FE-Linear", "EXP3", "EXP3.S", "M-UCB, quick", "Robust-UCB-Catoni"}
@@ -290,6 +293,8 @@ def test_rewards_that_come_late_in_any_order_or_never(name):
         assert state.arms["pulls"].tolist() in (pulls.tolist(), of_the_window)
     assert pulls[2] > next((least for least, names in OF_THE_BEST.items() if name in names), 800)
     most = max(pulls[:3].min(), math.ceil(2 * LEAST.get(name, 1) + math.log(horizon)))
+    if isinstance(policy, BOTH):
+        most = pulls[:3].min() + math.ceil(2 + math.log(horizon))
     if isinstance(policy, NEVER_GIVEN_UP):
         most = pulls[2]
     elif isinstance(policy, AT_RANDOM):

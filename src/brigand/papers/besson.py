@@ -74,9 +74,10 @@ _PACKAGE = (
     "beside 74 in this table. Ours follows the definition, and its regret is the smaller one."
 )
 DIFFERENCES = {
-    "EXP3.S": "A plain loop of the definition, with S = 5 or S = 4, gives 333 or 339 on problem 1 and 440 or "
-    "456 on problem 4, T = 5000, like ours; what tuning is behind the printed numbers is not known. On problem "
-    "5, 723 is more than any policy can lose in its 20,000 steps (490).",
+    "EXP3.S": "A plain loop of the definition, with S = 5 or S = 4, gives 333 or 339 on problem 1 and "
+    "440 or 456 on problem 4, T = 5000, like ours; what tuning is behind the printed numbers "
+    "is not known. On problem 5, 723 is more than any policy can lose in its 20,000 steps "
+    "(490).",
     "GLR-klUCB, local": _PACKAGE,
     "GLR-klUCB, global": _PACKAGE,
 }

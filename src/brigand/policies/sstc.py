@@ -12,7 +12,8 @@ Source: Chan, "The multi-armed bandit problem: an efficient nonparametric soluti
 and standard deviation s is pulled about 2 log T / log(1 + d^2/s^2) times, which is the lower bound of
 Burnetas and Katehakis for Gaussian arms of unknown variance.
 
-Late rewards: an arm with two pulls duels once it has two rewards, and not before.
+Late rewards: an arm with fewer than two rewards is in the round until it has been pulled 4 + log(n + 1)
+times, n the number of all pulls, and then waits for its second one.
 
 A block lets the challenger win on a half line of c: if sd_block < sd_k, for c from some number on, if larger,
 up to some number, if equal, everywhere or nowhere. So it is looked at once: the half lines' union is kept as
@@ -37,7 +38,7 @@ from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import ROUNDING, difference, last_row, remember
 from brigand.policies.duels import SUM, TURN, Duels, choose, draw_round, next_duels, take_turn
 from brigand.policies.history import new_history, reward_at
-from brigand.policies.kernels import quotient, two_sum
+from brigand.policies.kernels import is_due, quotient, two_sum
 from brigand.policies.ssmc import HEADER, SSMCParameters
 
 # square: the sum of squared deviations from the arm's first reward, and what rounding took from it.
@@ -118,7 +119,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, duels: A
     if arms[arm]["pulls"] < max(2.0, duels.forced):
         return True
     if size < 2:
-        return False
+        return is_due(arms[arm]["pulls"], 2.0, header["step"])
     seen, above, below = 0, math.inf, -math.inf
     if arms[arm]["rival"] == leader and arms[arm]["size"] == size:
         seen, above, below = arms[arm]["seen"], arms[arm]["above"], arms[arm]["below"]
