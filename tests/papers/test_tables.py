@@ -78,11 +78,16 @@ def test_a_second_call_goes_on_where_the_first_stopped(tmp_path, monkeypatch):
 def test_a_row_is_run_again_when_what_it_depends_on_has_changed(tmp_path, monkeypatch):
     store = tmp_path / "validation.json"
     tables.run([row()], store)
-    tables.run([row()], store, budget=4000)
-    assert len(json.loads(store.read_text())) == 2
     monkeypatch.setattr(tables, "module_stamp", lambda *names: "another source")
     tables.run([row()], store)
-    assert len(json.loads(store.read_text())) == 3
+    assert len(json.loads(store.read_text())) == 2
+
+
+def test_more_runs_replace_fewer_and_not_the_other_way_round(tmp_path):
+    store = tmp_path / "validation.json"
+    assert [tables.run([row()], store, most=most)[0].runs for most in (10, 30, 20, None)] == [10, 30, 30, 60]
+    assert tables.run([row()], store, budget=4000)[0].runs == 60
+    assert tables.run([row()], tmp_path / "other.json", budget=4000)[0].runs == 20
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
@@ -114,7 +119,7 @@ def test_rows_are_chosen_by_the_beginning_of_their_tables_title():
 
 
 def test_each_row_is_stored_under_a_key_of_its_own():
-    keys = [tables._key(r, 10) for r in tables.rows()]
+    keys = [tables._key(r) for r in tables.rows()]
     assert len(set(keys)) == len(keys)
 
 

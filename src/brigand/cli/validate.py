@@ -26,6 +26,9 @@ def validate(
         list[str] | None,
         typer.Option(help="Only the tables whose title begins so, may be given several times."),
     ] = None,
+    at_most: Annotated[
+        int | None, typer.Option(help="So many runs of a policy on a problem at the most, to be sooner done.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the report; made if it is not there.")] = Path(
         "validation"
@@ -39,8 +42,9 @@ def validate(
     from brigand.papers import tables
 
     console = Console()
-    if workers is not None:
-        checks.integer("workers", workers, 1)
+    for option, value in (("at-most", at_most), ("workers", workers)):
+        if value is not None:
+            checks.integer(option, value, 2 if option == "at-most" else 1)
     chosen = tables.rows(table or (), quick=quick)
     folder = make_folder(out)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -56,6 +60,7 @@ def validate(
             found = tables.run(
                 chosen,
                 folder / "validation.json",
+                most=at_most,
                 budget=tables.QUICK if quick else None,
                 workers=workers,
                 progress=show,

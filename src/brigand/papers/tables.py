@@ -49,6 +49,7 @@ def run(
     chosen: Sequence[Row],
     store: Path,
     *,
+    most: int | None = None,
     budget: int | None = None,
     workers: int | None = None,
     progress: Callable[[int, list[Comparison]], None] | None = None,
@@ -59,7 +60,10 @@ def run(
     ----------
     chosen : sequence of Row
     store : Path
-        A JSON file, made if it is not there. A row is run again when its policy's source has changed.
+        A JSON file, made if it is not there. A row is run again when its policy's source has changed, or when
+        it was run less often than is wanted now.
+    most : int, optional
+        At most so many runs a row.
     budget : int, optional
         At most so many steps in all runs of a row together.
     workers : int, optional
@@ -75,24 +79,27 @@ def run(
     known = _read(store)
     comparisons = []
     for done, row in enumerate(chosen, start=1):
-        runs = row.runs if budget is None else min(row.runs, budget // max(row.published))
-        key = _key(row, runs)
-        if key not in known:
-            known[key] = [[c.mean, c.sd] for c in check(row, runs, workers)]
+        limits = [row.runs, most, None if budget is None else budget // max(row.published)]
+        wanted = min(limit for limit in limits if limit is not None)
+        key = _key(row)
+        if key not in known or known[key][0][2] < wanted:
+            known[key] = [[c.mean, c.sd, c.runs] for c in check(row, wanted, workers)]
             with atomic(store) as temporary:
                 temporary.write_text(json.dumps(known, indent=0), encoding="utf-8")
-        steps = sorted(row.published)
-        found = [Comparison(row, t, mean, sd, runs) for t, (mean, sd) in zip(steps, known[key], strict=True)]
+        found = [
+            Comparison(row, step, mean, sd, int(runs))
+            for step, (mean, sd, runs) in zip(sorted(row.published), known[key], strict=True)
+        ]
         comparisons += found
         if progress is not None:
             progress(done, found)
     return comparisons
 
 
-def _key(row: Row, runs: int) -> str:
+def _key(row: Row) -> str:
     """Return what the numbers of a row depend on, as a hash."""
     stamp = module_stamp(type(row.policy).__module__, "brigand.simulation.run")
-    parts = [row.table, row.problem.name, row.policy.to_json(), sorted(row.published), runs, stamp]
+    parts = [row.table, row.problem.name, row.policy.to_json(), sorted(row.published), stamp]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
