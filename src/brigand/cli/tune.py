@@ -73,11 +73,14 @@ def tune(
     console.print(_table(title, found))
     low, high = found.difference
     verdict = "less" if found.better else "not shown to be less"
-    console.print(
-        f"The {found.objective.name} of the winner's regret is {verdict} than FE-Exp's, on problems that no "
-        f"choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
-        soft_wrap=True,
-    )
+    if found.winner == search.PAPER["FE-Exp"]:
+        console.print("No candidate was better than FE-Exp itself.")
+    else:
+        console.print(
+            f"The {found.objective.name} of the winner's regret is {verdict} than FE-Exp's, on problems that no "
+            f"choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
+            soft_wrap=True,
+        )
     console.print(found.line, soft_wrap=True, highlight=False, markup=False)
     style.save(search.draw(found, horizon, title), folder, "tuning")
     console.print(f"The figure is in [bold]{folder.resolve()}[/]", soft_wrap=True)
