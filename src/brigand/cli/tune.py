@@ -77,8 +77,8 @@ def tune(
         console.print("No candidate was better than FE-Exp itself.")
     else:
         console.print(
-            f"The {found.objective.name} of the winner's regret is {verdict} than FE-Exp's, on problems that no "
-            f"choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
+            f"The {found.objective.name} of the winner's regret is {verdict} than FE-Exp's, on problems that "
+            f"no choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
             soft_wrap=True,
         )
     console.print(found.line, soft_wrap=True, highlight=False, markup=False)
