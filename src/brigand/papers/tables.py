@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from brigand.jit import module_stamp
 from brigand.papers import authors, banditbench, baudry, besson
 from brigand.papers.validation import LIMIT, Comparison, Row, check
 
+SOURCES = (baudry, besson, banditbench, authors)
 QUICK = 6_000_000
 """Steps of all runs of a row together, in a quick check."""
 
@@ -34,7 +36,7 @@ def rows(tables: Sequence[str] = (), *, quick: bool = False) -> list[Row]:
     UnknownNameError
         There is no such table.
     """
-    found = [*baudry.rows(), *besson.rows(), *banditbench.rows(), *authors.rows()]
+    found = [row for source in SOURCES for row in source.rows()]
     titles = list(dict.fromkeys(row.table for row in found))
     for title in tables:
         if not any(known.startswith(title) for known in titles):
@@ -129,6 +131,9 @@ def report(comparisons: Sequence[Comparison]) -> str:
         lines += ["", f"## {title}", "", *_table(part)]
         reasons = {c.row.name: c.row.differs for c in part if c.row.differs}
         lines += ["", *(f"- **{name}**: {reason}" for name, reason in reasons.items())] if reasons else []
+    lines += ["", "## Sources, and what is left out"]
+    for source in SOURCES:
+        lines += ["", inspect.getdoc(source) or ""]
     return "\n".join(lines) + "\n"
 
 
