@@ -185,7 +185,7 @@ class LBSDALM(Policy):
 
     @property
     def must_know(self) -> str:
-        return "nothing"
+        return "nothing but T, for its memory" if math.isinf(self.least) else "nothing"
 
     @property
     def memory_cost(self) -> str:
