@@ -11,7 +11,7 @@ from rich.table import Table
 
 import brigand as br
 from brigand.simulation.plan import make_plan
-from brigand.simulation.run import Runner
+from brigand.simulation.step import Runner
 
 HORIZON = 100_000
 
@@ -40,11 +40,7 @@ def job(policy, environment, horizon=HORIZON, replications=1):
     plan = make_plan(environment, {"x": policy}, horizon, replications, 0, [horizon])
     runner = Runner(plan, policy)
 
-    def run():
-        for replication in range(replications):
-            runner.run(replication)
-
-    return Job(run, horizon * replications)
+    return Job(lambda: runner.run(range(replications)), horizon * replications)
 
 
 def seconds(run):

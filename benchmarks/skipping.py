@@ -20,8 +20,8 @@ def report(out, repetitions):
             for horizon in HORIZONS:
                 runner = skip_runner(br.ForcedExploration(sequence), family, horizon)
                 key = (f"{name}, {family}", horizon)
-                jobs[key] = Job(lambda runner=runner: [runner.run(i) for i in range(RUNS)], RUNS)
-                events[key] = np.mean([runner.play(i)[3] for i in range(RUNS)])
+                jobs[key] = Job(lambda runner=runner: runner.run(range(RUNS)), RUNS)
+                events[key] = runner.play(range(RUNS))[2].mean()
     stepped = job(br.ForcedExploration(), problem(10, HORIZON, "gaussian"))
     times = measure(jobs, Job(stepped.run, 1), repetitions)
     rows = []

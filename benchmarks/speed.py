@@ -8,7 +8,7 @@ from measure import HORIZON, Job, job, measure, problem, seconds
 
 import brigand as br
 from brigand.simulation.plan import make_plan
-from brigand.simulation.run import Runner
+from brigand.simulation.step import Runner
 
 ARMS = (2, 10, 100)
 BASE = math.exp(1 / math.log(HORIZON))
@@ -35,7 +35,7 @@ def by_hand(n_arms):
         hand_written.fe_exponential(means, HORIZON, BASE, *generators(), pulls)
         return pulls
 
-    assert np.array_equal(fe(), runner.run(0)[1][-1]), "the hand-written loop makes other pulls"
+    assert np.array_equal(fe(), runner.run([0]).pulls[0, -1]), "the hand-written loop makes other pulls"
     return {
         "hand-written FE-Exp": Job(fe, HORIZON),
         "drawing the rewards only": Job(

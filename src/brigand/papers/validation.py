@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from brigand.environments.environment import Environment
 from brigand.environments.instances import Floats
 from brigand.policies.base import Policy
 from brigand.simulation.plan import check_workers, make_plan
-from brigand.simulation.run import Runner, simulate
+from brigand.simulation.run import simulate
+from brigand.simulation.step import Runner
 
 LIMIT = 4.0
 
@@ -102,10 +103,10 @@ class Instances:
     def regret(self, policy: Policy, steps: Sequence[int], runs: int, workers: int | None) -> Floats:
         """Return the regret, see `Problem`; environment i is drawn with seed i."""
 
-        def one(i: int) -> Floats:
+        def one(i: int) -> Any:
             environment = self.draw(np.random.Generator(np.random.PCG64(i)))
             plan = make_plan(environment, {"x": policy}, steps[-1], (i,), 0, steps)
-            return Runner(plan, policy).run(i)[0]
+            return Runner(plan, policy).run((i,)).regret[0]
 
         with ThreadPoolExecutor(check_workers(workers)) as pool:
             return np.array(list(pool.map(one, range(runs))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,22 @@ class Plan:
     replications: tuple[int, ...]
     seed: int
     checkpoints: NDArray[np.int64]
+
+
+class Runs(NamedTuple):
+    """What n replications of one policy gave.
+
+    Attributes
+    ----------
+    regret : float64 array of shape (n, checkpoints)
+    pulls : int64 array of shape (n, checkpoints, K)
+    forced : int64 array of shape (n, K), or None
+        Forced pulls at T, if the policy counts them.
+    """
+
+    regret: NDArray[np.float64]
+    pulls: NDArray[np.int64]
+    forced: NDArray[np.int64] | None
 
 
 def make_plan(

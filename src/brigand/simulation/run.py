@@ -9,16 +9,14 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
-from brigand.policies.base import Policy, State
-from brigand.rng import Stream
+from brigand.policies.base import Policy
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
 from brigand.simulation.skip_ahead import SkipRunner, can_skip
-from brigand.simulation.step import check_choices, simulation_loop
+from brigand.simulation.step import Runner
 
 CHUNK_STEPS = 2_000_000
 """About this many steps are given to a thread at a time: 0.1 s, so that stopping is prompt."""
@@ -92,12 +90,13 @@ def simulate(
     forced = np.full((*shape[:2], environment.n_arms), np.nan)
 
     def work(p: int, runner: Runner | SkipRunner, chunk: range, stop: threading.Event) -> int:
-        for i in chunk:
+        for first in range(chunk.start, chunk.stop, runner.at_once):
             if stop.is_set():
                 break
-            regret[p, i], pulls[p, i], counted = runner.run(plan.replications[i])
+            runs = slice(first, min(first + runner.at_once, chunk.stop))
+            regret[p, runs], pulls[p, runs], counted = runner.run(plan.replications[runs])
             if counted is not None:
-                forced[p, i] = counted
+                forced[p, runs] = counted
         return len(chunk)
 
     methods = choose_methods(plan, method)
@@ -109,54 +108,6 @@ def simulate(
     ]
     _run_all(jobs, threads, shape[0] * shape[1], progress)
     return Results.from_arrays(plan, methods, regret, pulls, forced)
-
-
-class Runner:
-    """Runs single replications of one policy; safe to share between threads."""
-
-    def __init__(self, plan: Plan, policy: Policy) -> None:
-        informed = policy.informed(plan.environment)
-        n_arms = plan.environment.n_arms
-        self._plan = plan
-        self._policy = policy
-        self._rewards = Stream(plan.seed, plan.environment)
-        self._choices = Stream(plan.seed, policy)
-        self._parameters = informed.parameters(n_arms, plan.horizon)
-        self._start = informed.start(n_arms, plan.horizon)
-        self._loop = simulation_loop(informed.kernels)
-        self._candidates = np.arange(n_arms)
-
-    def run(
-        self, replication: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return regret (checkpoints,), pulls (checkpoints, K), and forced pulls (K,) if they are counted."""
-        plan = self._plan
-        environment = plan.environment
-        rng = self._choices.generator(replication)
-        state = self._fresh_state(int(rng.integers(2**63)))
-        pulls = np.empty((len(plan.checkpoints), environment.n_arms), np.int64)
-        regret = np.empty(len(plan.checkpoints))
-        failed = self._loop(
-            self._parameters,
-            *state,
-            self._candidates,
-            *environment.compiled,
-            environment.gaps,
-            plan.checkpoints,
-            self._rewards.generator(replication),
-            rng,
-            pulls,
-            regret,
-        )
-        check_choices(self._policy, failed)
-        names = state.arms.dtype.names or ()
-        return regret, pulls, state.arms["forced"] if "forced" in names else None
-
-    def _fresh_state(self, key: int) -> State:
-        header = np.array([self._start.header])[0]
-        if "key" in header.dtype.names:
-            header["key"] = key
-        return State(header, self._start.arms.copy(), self._start.memory.copy())
 
 
 def choose_methods(plan: Plan, method: str) -> list[str]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
 from brigand.policies.explore_then_commit import ExploreThenCommit
 from brigand.policies.forced_exploration import ForcedExploration
-from brigand.rng import Stream
+from brigand.rng import Stream, Tape
 from brigand.simulation.blocks import (
     ARM,
     CLOCK,
@@ -39,9 +39,12 @@ from brigand.simulation.blocks import (
     play_greedy,
     whole,
 )
-from brigand.simulation.plan import Plan
+from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.rounds import play_rounds, safe_rounds
 from brigand.simulation.step import score
+
+AT_ONCE = 50
+"""So many replications are played in one call of compiled code, which costs 30 microseconds."""
 
 
 @kernel
@@ -79,151 +82,180 @@ def all_known(totals: Any) -> bool:
     return unknown == 0
 
 
+class World(NamedTuple):
+    """An environment as the loops take it: see `CompiledEnvironment`; `totals` and `gaps`: (phases, K)."""
+
+    laws: NDArray[np.void]
+    table: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    totals: NDArray[np.void]
+    gaps: NDArray[np.float64]
+
+
+@kernel
+def play_fe(
+    parameters: Any,
+    clock: Any,
+    arms: Table,
+    memory: Table,
+    world: World,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    pulls: NDArray[np.int64],
+    regret: NDArray[np.float64],
+) -> None:
+    """Play FE without a window; ``clock["events"]`` counts what was decided at once."""
+    n_arms = len(arms)
+    counts = np.zeros((len(world.starts), n_arms), np.int64)
+    for checkpoint in range(len(checkpoints)):
+        while clock["step"] < checkpoints[checkpoint]:
+            stop = next_stop(clock, world.starts, checkpoints[checkpoint])
+            step, phase = clock["step"], clock["phase"]
+            clock["events"] += 1
+            uniform = rng.random()
+
+            if clock["seen"] == 0 and clock["round"] > 0 and clock["threshold"] >= n_arms > 1:
+                leader, second = find_leader(arms, uniform)
+                if arms[leader]["mean"] > second and all_known(world.totals[phase]):
+                    rounds, moved, end = safe_rounds(
+                        parameters, clock, arms, memory, world.totals[phase], leader, second, stop
+                    )
+                    if rounds > 0:
+                        for k in range(n_arms):
+                            counts[phase, k] += rounds
+                        counts[phase, leader] += end - step - rounds * n_arms
+                        play_rounds(
+                            parameters,
+                            clock,
+                            arms,
+                            memory,
+                            world.totals[phase],
+                            world.laws[phase],
+                            world.table,
+                            leader,
+                            rounds,
+                            moved,
+                            end,
+                            rng,
+                        )
+                        continue
+
+            oldest = 0
+            for k in range(1, n_arms):
+                if arms[k]["last"] < arms[oldest]["last"]:
+                    oldest = k
+            if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= clock["threshold"]:
+                arms[oldest]["forced"] += 1
+                counts[phase, oldest] += 1
+                pull_once(
+                    parameters, clock, arms, memory, world.laws[phase, oldest], world.table, oldest, rng
+                )
+                continue
+            if n_arms == 1:  # never due again, since f does not decrease; its mean decides nothing
+                counts[phase, 0] += stop - step
+                arms[0]["last"] = stop
+                clock["step"] = stop
+                enter_round(parameters, clock, memory, clock["round"] + stop - step)
+                continue
+
+            leader, second = find_leader(arms, uniform)
+            most = 1
+            # A tie is decided anew at every step, and so is a pull that ends the round.
+            if arms[leader]["mean"] > second and (
+                arms[leader]["lap"] == clock["lap"] or clock["seen"] < n_arms - 1
+            ):
+                most = stop - step
+                for k in range(n_arms):
+                    if k != leader:
+                        due = whole(np.ceil(arms[k]["last"] + clock["threshold"]))
+                        most = min(most, due - step)
+            n = play_greedy(
+                arms,
+                world.totals[phase, leader],
+                world.laws[phase, leader],
+                world.table,
+                leader,
+                second,
+                most,
+                rng,
+            )
+            advance(parameters, clock, arms, memory, leader, n)
+            counts[phase, leader] += n
+        score(counts, world.gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
+
+
+@kernel
+def play_etc(
+    parameters: Any,
+    clock: Any,
+    arms: Table,
+    memory: Table,
+    world: World,
+    checkpoints: NDArray[np.int64],
+    rng: np.random.Generator,
+    pulls: NDArray[np.int64],
+    regret: NDArray[np.float64],
+) -> None:
+    """Play ETC."""
+    n_arms = len(arms)
+    order = rng.permutation(n_arms)
+    counts = np.zeros((len(world.starts), n_arms), np.int64)
+    explored = parameters.m * n_arms
+    leader = -1
+    for checkpoint in range(len(checkpoints)):
+        while clock["step"] < checkpoints[checkpoint]:
+            stop = next_stop(clock, world.starts, checkpoints[checkpoint])
+            step, phase = clock["step"], clock["phase"]
+            clock["events"] += 1
+            uniform = rng.random()
+            if step < explored:
+                stop = min(stop, explored)
+                for place in range(n_arms):  # order[place] is pulled when step modulo K is place
+                    k = order[place]
+                    n = (stop - place + n_arms - 1) // n_arms - (step - place + n_arms - 1) // n_arms
+                    counts[phase, k] += n
+                    earn_some(arms, k, world.totals[phase, k], world.laws[phase, k], world.table, n, rng)
+            else:
+                if leader < 0:
+                    leader, _ = find_leader(arms, uniform)
+                counts[phase, leader] += stop - step
+            clock["step"] = stop
+        score(counts, world.gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
+
+
 @functools.cache
-def fe_loop() -> Callable[..., None]:
-    """Return the compiled loop that plays FE without a window.
+def skip_loop(play: Callable[..., None]) -> Callable[..., None]:
+    """Return the compiled loop over replications that calls `play_fe` or `play_etc`.
 
     Returns
     -------
     callable
-        ``loop(parameters, clock, arms, memory, laws, table, totals, starts, gaps, checkpoints, rng, pulls,
-        regret)``: as `brigand.simulation.step.simulation_loop`, but with `blocks.CLOCK` and
-        `blocks.ARM` as state, and with `totals` of shape (phases, K). ``clock["events"]`` counts what was
-        decided at once.
+        ``loop(parameters, clocks, arms, memory, world, checkpoints, states, *tape, pulls, regret)``. For n
+        replications it takes `blocks.CLOCK` n times, `blocks.ARM` n times K, and the replications' `states`
+        for the tape, and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``, float64 of
+        shape (n, checkpoints).
     """
 
     def skip(
         parameters: Any,
-        clock: Any,
+        clocks: Table,
         arms: Table,
         memory: Table,
-        laws: NDArray[np.void],
-        table: NDArray[np.float64],
-        totals: NDArray[np.void],
-        starts: NDArray[np.int64],
-        gaps: NDArray[np.float64],
+        world: World,
         checkpoints: NDArray[np.int64],
+        states: NDArray[np.uint64],
         rng: np.random.Generator,
+        state: NDArray[np.uint64],
+        half: NDArray[np.uint32],
         pulls: NDArray[np.int64],
         regret: NDArray[np.float64],
     ) -> None:
-        n_arms = len(arms)
-        counts = np.zeros((len(starts), n_arms), np.int64)
-        for checkpoint in range(len(checkpoints)):
-            while clock["step"] < checkpoints[checkpoint]:
-                stop = next_stop(clock, starts, checkpoints[checkpoint])
-                step, phase = clock["step"], clock["phase"]
-                clock["events"] += 1
-                uniform = rng.random()
+        for i in range(len(clocks)):
+            state[:] = states[i]
+            half[:] = 0
+            play(parameters, clocks[i], arms[i], memory, world, checkpoints, rng, pulls[i], regret[i])
 
-                if clock["seen"] == 0 and clock["round"] > 0 and clock["threshold"] >= n_arms > 1:
-                    leader, second = find_leader(arms, uniform)
-                    if arms[leader]["mean"] > second and all_known(totals[phase]):
-                        rounds, moved, end = safe_rounds(
-                            parameters, clock, arms, memory, totals[phase], leader, second, stop
-                        )
-                        if rounds > 0:
-                            for k in range(n_arms):
-                                counts[phase, k] += rounds
-                            counts[phase, leader] += end - step - rounds * n_arms
-                            play_rounds(
-                                parameters,
-                                clock,
-                                arms,
-                                memory,
-                                totals[phase],
-                                laws[phase],
-                                table,
-                                leader,
-                                rounds,
-                                moved,
-                                end,
-                                rng,
-                            )
-                            continue
-
-                oldest = 0
-                for k in range(1, n_arms):
-                    if arms[k]["last"] < arms[oldest]["last"]:
-                        oldest = k
-                if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= clock["threshold"]:
-                    arms[oldest]["forced"] += 1
-                    counts[phase, oldest] += 1
-                    pull_once(parameters, clock, arms, memory, laws[phase, oldest], table, oldest, rng)
-                    continue
-                if n_arms == 1:  # never due again, since f does not decrease; its mean decides nothing
-                    counts[phase, 0] += stop - step
-                    arms[0]["last"] = stop
-                    clock["step"] = stop
-                    enter_round(parameters, clock, memory, clock["round"] + stop - step)
-                    continue
-
-                leader, second = find_leader(arms, uniform)
-                most = 1
-                # A tie is decided anew at every step, and so is a pull that ends the round.
-                if arms[leader]["mean"] > second and (
-                    arms[leader]["lap"] == clock["lap"] or clock["seen"] < n_arms - 1
-                ):
-                    most = stop - step
-                    for k in range(n_arms):
-                        if k != leader:
-                            due = whole(np.ceil(arms[k]["last"] + clock["threshold"]))
-                            most = min(most, due - step)
-                n = play_greedy(
-                    arms, totals[phase, leader], laws[phase, leader], table, leader, second, most, rng
-                )
-                advance(parameters, clock, arms, memory, leader, n)
-                counts[phase, leader] += n
-            score(counts, gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
-
-    return jit.compile_loop(skip, play_greedy)
-
-
-@functools.cache
-def etc_loop() -> Callable[..., None]:
-    """Return the compiled loop that plays ETC, with the same arguments as `fe_loop`'s."""
-
-    def skip(
-        parameters: Any,
-        clock: Any,
-        arms: Table,
-        memory: Table,
-        laws: NDArray[np.void],
-        table: NDArray[np.float64],
-        totals: NDArray[np.void],
-        starts: NDArray[np.int64],
-        gaps: NDArray[np.float64],
-        checkpoints: NDArray[np.int64],
-        rng: np.random.Generator,
-        pulls: NDArray[np.int64],
-        regret: NDArray[np.float64],
-    ) -> None:
-        n_arms = len(arms)
-        order = rng.permutation(n_arms)
-        counts = np.zeros((len(starts), n_arms), np.int64)
-        explored = parameters.m * n_arms
-        leader = -1
-        for checkpoint in range(len(checkpoints)):
-            while clock["step"] < checkpoints[checkpoint]:
-                stop = next_stop(clock, starts, checkpoints[checkpoint])
-                step, phase = clock["step"], clock["phase"]
-                clock["events"] += 1
-                uniform = rng.random()
-                if step < explored:
-                    stop = min(stop, explored)
-                    for place in range(n_arms):  # order[place] is pulled when step modulo K is place
-                        k = order[place]
-                        n = (stop - place + n_arms - 1) // n_arms - (step - place + n_arms - 1) // n_arms
-                        counts[phase, k] += n
-                        earn_some(arms, k, totals[phase, k], laws[phase, k], table, n, rng)
-                else:
-                    if leader < 0:
-                        leader, _ = find_leader(arms, uniform)
-                    counts[phase, leader] += stop - step
-                clock["step"] = stop
-            score(counts, gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
-
-    return jit.compile_loop(skip, next_stop)
+    return jit.compile_loop(skip, play)
 
 
 def can_skip(policy: Policy) -> bool:
@@ -233,54 +265,47 @@ def can_skip(policy: Policy) -> bool:
 
 
 class SkipRunner:
-    """Runs single replications of one policy by skipping; safe to share between threads."""
+    """Runs replications of one policy by skipping; safe to share between threads."""
 
     def __init__(self, plan: Plan, policy: Policy) -> None:
         environment = plan.environment
-        self._plan = plan
+        compiled = environment.compiled
+        # Reward by reward, a run may be as long as its horizon.
+        self.at_once = AT_ONCE if all_known(environment.totals.ravel()) else 1
+        self._world = World(
+            compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
+        )
+        self._checkpoints = plan.checkpoints
         self._rewards = Stream(plan.seed, environment)
         self._arms = np.repeat(ARM, environment.n_arms)
         self._of_thread = threading.local()
         self._parameters = policy.parameters(environment.n_arms, plan.horizon)
         self._memory = policy.memory(environment.n_arms, plan.horizon)
         self._counts_forced = type(policy) is ForcedExploration
-        self._loop = fe_loop() if self._counts_forced else etc_loop()
+        self._loop = skip_loop(play_fe if self._counts_forced else play_etc)
 
-    def run(
-        self, replication: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64] | None]:
-        """Return regret (checkpoints,), pulls (checkpoints, K), and forced pulls (K,) if they are counted."""
-        regret, pulls, arms, _ = self.play(replication)
-        return regret, pulls, arms["forced"] if self._counts_forced else None
+    def run(self, replications: Sequence[int]) -> Runs:
+        """Run some replications in one call of compiled code, which cannot be stopped."""
+        return self.play(replications)[0]
 
-    def play(self, replication: int) -> tuple[NDArray[np.float64], NDArray[np.int64], Table, int]:
-        """Return regret, pulls, the arms (`blocks.ARM`), and the number of events, decided at once each."""
-        environment, checkpoints = self._plan.environment, self._plan.checkpoints
-        arms, clock = self._arms.copy(), CLOCK.copy()[0]
-        pulls = np.empty((len(checkpoints), environment.n_arms), np.int64)
-        regret = np.empty(len(checkpoints))
-        compiled = environment.compiled
+    def play(self, replications: Sequence[int]) -> tuple[Runs, Table, NDArray[np.int64]]:
+        """Return the runs, their arms (`blocks.ARM`, shape (n, K)) and events, decided at once each, (n,)."""
+        n, n_arms = len(replications), len(self._arms)
+        if not hasattr(self._of_thread, "tape"):
+            self._of_thread.tape = Tape.new()
+        clocks, arms = np.repeat(CLOCK, n), np.tile(self._arms, (n, 1))
+        pulls = np.empty((n, len(self._checkpoints), n_arms), np.int64)
+        regret = np.empty(pulls.shape[:2])
         self._loop(
             self._parameters,
-            clock,
+            clocks,
             arms,
             self._memory,
-            compiled.laws,
-            compiled.table,
-            environment.totals,
-            compiled.starts,
-            environment.gaps,
-            checkpoints,
-            self._generator(replication),
+            self._world,
+            self._checkpoints,
+            self._rewards.states(replications),
+            *self._of_thread.tape,
             pulls,
             regret,
         )
-        return regret, pulls, arms, int(clock["events"])
-
-    def _generator(self, replication: int) -> np.random.Generator:
-        """Return the replication's generator: one object a thread, since new ones are slow."""
-        if not hasattr(self._of_thread, "rng"):
-            self._of_thread.rng = self._rewards.generator(replication)
-        rng: np.random.Generator = self._of_thread.rng
-        self._rewards.reset(rng, replication)
-        return rng
+        return Runs(regret, pulls, arms["forced"] if self._counts_forced else None), arms, clocks["events"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.environments.draw import draw
 from brigand.errors import PolicyError
-from brigand.policies.base import Header, Kernels, Policy, Table
+from brigand.policies.base import Header, Kernels, Policy, State, Table
+from brigand.rng import Stream
+from brigand.simulation.plan import Plan, Runs
 
 BLOCK = 1024
 """Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
@@ -140,6 +142,59 @@ def trace_loop(kernels: Kernels) -> Callable[..., int]:
         return 0
 
     return jit.compile_loop(trace, *kernels)
+
+
+class Runner:
+    """Runs replications of one policy step by step; safe to share between threads."""
+
+    at_once = 1
+    """How many replications to ask for between two chances to stop."""
+
+    def __init__(self, plan: Plan, policy: Policy) -> None:
+        informed = policy.informed(plan.environment)
+        n_arms = plan.environment.n_arms
+        self._plan = plan
+        self._policy = policy
+        self._rewards = Stream(plan.seed, plan.environment)
+        self._choices = Stream(plan.seed, policy)
+        self._parameters = informed.parameters(n_arms, plan.horizon)
+        self._start = informed.start(n_arms, plan.horizon)
+        self._loop = simulation_loop(informed.kernels)
+        self._candidates = np.arange(n_arms)
+
+    def run(self, replications: Sequence[int]) -> Runs:
+        """Run some replications."""
+        environment, checkpoints = self._plan.environment, self._plan.checkpoints
+        n, n_arms = len(replications), environment.n_arms
+        regret = np.empty((n, len(checkpoints)))
+        pulls = np.empty((*regret.shape, n_arms), np.int64)
+        counts_forced = "forced" in (self._start.arms.dtype.names or ())
+        forced = np.empty((n, n_arms), np.int64) if counts_forced else None
+        for i, replication in enumerate(replications):
+            rng = self._choices.generator(replication)
+            state = self._fresh_state(int(rng.integers(2**63)))
+            failed = self._loop(
+                self._parameters,
+                *state,
+                self._candidates,
+                *environment.compiled,
+                environment.gaps,
+                checkpoints,
+                self._rewards.generator(replication),
+                rng,
+                pulls[i],
+                regret[i],
+            )
+            check_choices(self._policy, failed)
+            if forced is not None:
+                forced[i] = state.arms["forced"]
+        return Runs(regret, pulls, forced)
+
+    def _fresh_state(self, key: int) -> State:
+        header = np.array([self._start.header])[0]
+        if "key" in header.dtype.names:
+            header["key"] = key
+        return State(header, self._start.arms.copy(), self._start.memory.copy())
 
 
 def check_choices(policy: Policy, step: int) -> None:

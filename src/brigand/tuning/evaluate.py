@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,8 @@ from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
 from brigand.policies.base import Policy
 from brigand.simulation.plan import check_workers, make_plan
-from brigand.simulation.run import Runner
 from brigand.simulation.skip_ahead import SkipRunner, can_skip
+from brigand.simulation.step import Runner
 
 Floats = NDArray[np.float64]
 
@@ -58,9 +59,9 @@ class Problems:
         checkpoints = [self.horizon] if steps is None else steps
         runner = SkipRunner if can_skip(policy) else Runner
 
-        def one(i: int) -> Floats:
+        def one(i: int) -> Any:
             plan = make_plan(self._problem(i), {"x": policy}, self.horizon, (i,), 0, checkpoints)
-            return runner(plan, policy).run(i)[0]
+            return runner(plan, policy).run((i,)).regret[0]
 
         with ThreadPoolExecutor(check_workers(self.workers)) as pool:
             return np.array(list(pool.map(one, numbers)))
