@@ -18,9 +18,9 @@ FLOORS = [
     {"errors", "checks", "files", "spec", "jit", "citations"},
     {"rng"},
     {"policies", "environments"},
-    {"simulation"},
+    {"simulation", "theory"},
     {"figures"},
-    {"papers", "tuning"},
+    {"papers", "tuning", "studies"},
     {"cli"},
 ]
 

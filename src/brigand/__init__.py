@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from brigand import theory as theory
     from brigand.environments.continuous import (
         Beta as Beta,
         ClippedGaussian as ClippedGaussian,
@@ -161,6 +162,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("brigand")
+    if name == "theory":
+        return importlib.import_module("brigand.theory")
     if name not in _MODULE:
         raise AttributeError(f"module 'brigand' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"brigand.{_MODULE[name]}"), name)

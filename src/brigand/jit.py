@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
 _INSTALLED = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-_COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation")
+_COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation", "theory")
 
 
 def kernel(function: Function) -> Function:
@@ -71,6 +71,11 @@ def _source_stamp(kernels: Sequence[Callable[..., Any]]) -> str:
     for function in kernels:
         digest.update(_user_source(function))
     return digest.hexdigest()[:16]
+
+
+def package_stamp() -> str:
+    """Return a hash of the source behind this package's compiled code."""
+    return _package_source().hex()
 
 
 def module_stamp(*names: str) -> str:

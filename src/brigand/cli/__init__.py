@@ -22,11 +22,15 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line, never in a traceback."""
-    from brigand.cli import catalogue, paper, tune, validate
+    from brigand.cli import bounds, catalogue, errata, paper, studies, tune, validate
 
     app.command("paper")(paper.paper)
+    app.command("run")(studies.run)
+    app.command("schema")(studies.schema)
     app.command("validate")(validate.validate)
     app.command("tune")(tune.tune)
+    app.command("bounds")(bounds.bounds)
+    app.command("errata")(errata.errata)
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
     for stream in (sys.stdout, sys.stderr):

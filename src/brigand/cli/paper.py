@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from brigand import checks
-from brigand.errors import UnknownNameError
+from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.files import atomic, make_folder
 
 if TYPE_CHECKING:
@@ -51,6 +51,13 @@ def paper(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the runs.")] = 0,
+    with_bounds: Annotated[
+        bool,
+        typer.Option(
+            "--with-bounds",
+            help="Show in the figures of regret the smallest proved upper bound of each policy.",
+        ),
+    ] = False,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for figures and data; made if it is not there.")] = Path(
         "figures"
@@ -80,6 +87,10 @@ def paper(
     ):
         if value is not None:
             checks.integer(option, value, 1, checks.MAX_STEPS)
+    if with_bounds and instances is not None:
+        raise InvalidValueError(
+            "--with-bounds needs the authors' instance: bounds belong to one, not to many."
+        )
     folder = make_folder(out)
     steps = horizon or experiments.HORIZON
     try:
@@ -103,7 +114,7 @@ def paper(
                 )
             results.save(folder / f"{name}.nc")
             _write_csv(results.statistics(), folder / f"{name}.csv")
-            style.save(experiments.draw_experiment(name, results), folder, name)
+            style.save(experiments.draw_experiment(name, results, with_bounds), folder, name)
             console.print(_table(f"{experiments.EXPERIMENTS[name].title}, protocol '{protocol}'", results))
     except KeyboardInterrupt:
         console.print(f"Stopped. What is in {folder.resolve()} is whole.", soft_wrap=True)

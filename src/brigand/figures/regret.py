@@ -8,12 +8,18 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from brigand.figures import style
+from brigand.figures import bounds as of_one, style
 from brigand.simulation.results import Results
 
+HEADROOM = 0.2
+"""So much of the logarithmic panel's height is added for its own legend."""
 
-def regret(results: Results, title: str = "", breakpoints: Sequence[int] = ()) -> Figure:
+
+def regret(
+    results: Results, title: str = "", breakpoints: Sequence[int] = (), bounds: bool = False
+) -> Figure:
     """Draw regret in two panels.
 
     Left, linear axes: the mean over replications, with the 95 % interval of the mean. Right, logarithmic
@@ -26,7 +32,17 @@ def regret(results: Results, title: str = "", breakpoints: Sequence[int] = ()) -
     title : str
     breakpoints : sequence of int
         Steps that are marked by vertical lines in the left panel.
+    bounds : bool
+        Whether the right panel shows, as a thin line of each policy's colour, the smallest upper bound on
+        its mean regret that is proved and holds, where it is below the trivial one.
+
+    Raises
+    ------
+    InvalidValueError
+        Bounds are asked for, and the results are over several instances.
     """
+    if bounds:
+        of_one.sole_environment(results)  # or an error, before anything is drawn
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(7.2, 3.5)
         left, right = figure.subplots(1, 2)
@@ -51,10 +67,40 @@ def regret(results: Results, title: str = "", breakpoints: Sequence[int] = ()) -
         if (statistics["median"] > 0).any():  # else there is nothing that a logarithm could show
             right.set_xscale("log")
             right.set_yscale("log")
+        if bounds:
+            _draw_bounds(right, results)
         if title:
             figure.suptitle(title, fontsize=10)
         style.add_legend(figure, left)
         return figure
+
+
+def _draw_bounds(axes: Axes, results: Results) -> None:
+    """Overlay the smallest upper bound of each policy; as they end below the trivial one, so do the axes."""
+    bottom = axes.get_ylim()[0]
+    environment = results.environments[0]
+    steps = of_one.log_steps(int(results.dataset["step"][-1]))
+    drawn = False
+    for place, policy in enumerate(results.dataset["policy"].to_numpy()):
+        bound = of_one.smallest_upper(results, policy)
+        values = steps * np.nan if bound is None else of_one.curve(bound, environment, steps)
+        if bound is not None and np.isfinite(values).any():
+            color, linestyle, _ = style.line(place)
+            label = f"{policy}: {bound.name}, {bound.version}"
+            axes.plot(steps, values, color=color, linestyle=linestyle, linewidth=0.8, label=label, zorder=1.9)
+            drawn = True
+    if axes.get_yscale() == "log":
+        axes.set_ylim(bottom, bottom * (axes.get_ylim()[1] / bottom) ** (1 + HEADROOM))
+    text = "thin: proved upper bound on the mean,\nthe smallest that holds, where not trivial"
+    handle = Line2D([], [], color="0.3", linewidth=0.8, label=text)
+    if not drawn:
+        handle = Line2D(
+            [],
+            [],
+            linestyle="none",
+            label="no proved upper bound is below the\ntrivial one, t times the largest gap",
+        )
+    axes.legend(handles=[handle], loc="upper left", fontsize=7, handlelength=1.5 if drawn else 0)
 
 
 def _draw(

@@ -246,9 +246,9 @@ def run_experiment(
     return parts[0] if instances is None else Results.over_instances(parts)
 
 
-def draw_experiment(name: str, results: Results) -> Figure:
-    """Draw the figure of `run_experiment`'s results."""
-    return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].starts[1:])
+def draw_experiment(name: str, results: Results, bounds: bool = False) -> Figure:
+    """Draw the figure of `run_experiment`'s results; with bounds only if they are of one instance."""
+    return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].starts[1:], bounds)
 
 
 def instances_of(protocol: str = "paper", horizon: int = HORIZON) -> dict[str, Environment]:

@@ -147,3 +147,38 @@ def play_greedy(
             earn_many(arms, leader, total, law, table, n, rng)
         done += n
     return done
+
+
+@kernel
+def next_stop(clock: Any, starts: Any, checkpoint: int) -> int:
+    """Enter the phase of the next step; return the step before the next phase, or the checkpoint."""
+    if clock["phase"] + 1 < len(starts) and clock["step"] == starts[clock["phase"] + 1]:
+        clock["phase"] += 1
+    if clock["phase"] + 1 < len(starts):
+        checkpoint = min(checkpoint, starts[clock["phase"] + 1])
+    return checkpoint
+
+
+@kernel
+def pull_once(
+    parameters: Any,
+    clock: Any,
+    arms: Table,
+    memory: Table,
+    law: Any,
+    table: Any,
+    arm: int,
+    rng: np.random.Generator,
+) -> None:
+    """Pull an arm and draw its reward."""
+    earn_one(arms, arm, law, table, rng)
+    advance(parameters, clock, arms, memory, arm, 1)
+
+
+@kernel
+def all_known(totals: Any) -> bool:
+    """Return whether every arm's sums have a known law."""
+    unknown = 0
+    for k in range(len(totals)):
+        unknown += totals[k]["kind"] == UNKNOWN
+    return unknown == 0

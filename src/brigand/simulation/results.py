@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.metadata
 import json
 import math
@@ -26,6 +27,7 @@ from brigand.simulation.plan import Plan
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from matplotlib.figure import Figure
 
 FORMAT = 1
 LEVEL = 0.95
@@ -157,6 +159,40 @@ class Results:
             The file cannot be written.
         """
         return write_netcdf(self.dataset, Path(path))
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, bounds: bool = False, title: str = ""
+    ) -> Figure:
+        """Draw regret against steps: the mean on linear, the median on logarithmic axes.
+
+        Parameters
+        ----------
+        path : path, optional
+            Write the figure there, too: a name that ends in .png, .svg or .pdf.
+        bounds : bool
+            Whether to show the policies' smallest proved upper bounds, see `brigand.figures.regret`.
+        title : str
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidValueError
+            The name ends otherwise; or bounds are asked for, and the results are over several instances.
+        ResultFileError
+            The file cannot be written.
+        """
+        # By name, because figures stand above simulation; users look for plots on results.
+        draw, style = (importlib.import_module(f"brigand.figures.{name}") for name in ("regret", "style"))
+        target = None if path is None else Path(path)
+        if target is not None and target.suffix[1:] not in style.FORMATS:
+            raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
+        figure: Figure = draw.regret(self, title, self.environments[0].starts[1:], bounds)
+        if target is not None:
+            style.save(figure, target.parent, target.stem, [target.suffix[1:]])
+        return figure
 
     def __repr__(self) -> str:
         sizes = self.dataset.sizes

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.environments.totals import UNKNOWN
 from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
 from brigand.policies.explore_then_commit import ExploreThenCommit
@@ -32,11 +31,13 @@ from brigand.simulation.blocks import (
     ARM,
     CLOCK,
     advance,
-    earn_one,
+    all_known,
     earn_some,
     enter_round,
     find_leader,
+    next_stop,
     play_greedy,
+    pull_once,
     whole,
 )
 from brigand.simulation.plan import Plan, Runs
@@ -45,41 +46,6 @@ from brigand.simulation.step import score
 
 AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
-
-
-@kernel
-def next_stop(clock: Any, starts: Any, checkpoint: int) -> int:
-    """Enter the phase of the next step; return the step before the next phase, or the checkpoint."""
-    if clock["phase"] + 1 < len(starts) and clock["step"] == starts[clock["phase"] + 1]:
-        clock["phase"] += 1
-    if clock["phase"] + 1 < len(starts):
-        checkpoint = min(checkpoint, starts[clock["phase"] + 1])
-    return checkpoint
-
-
-@kernel
-def pull_once(
-    parameters: Any,
-    clock: Any,
-    arms: Table,
-    memory: Table,
-    law: Any,
-    table: Any,
-    arm: int,
-    rng: np.random.Generator,
-) -> None:
-    """Pull an arm and draw its reward."""
-    earn_one(arms, arm, law, table, rng)
-    advance(parameters, clock, arms, memory, arm, 1)
-
-
-@kernel
-def all_known(totals: Any) -> bool:
-    """Return whether every arm's sums have a known law."""
-    unknown = 0
-    for k in range(len(totals)):
-        unknown += totals[k]["kind"] == UNKNOWN
-    return unknown == 0
 
 
 class World(NamedTuple):

@@ -1,0 +1,262 @@
+"""From a study file to named environments and policies: sweeps, names, and what types cannot check."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from brigand.environments.distribution import Distribution
+from brigand.environments.environment import Environment
+from brigand.environments.instances import random_environment
+from brigand.errors import BrigandError, UnknownNameError
+from brigand.policies.base import Policy
+from brigand.simulation.plan import default_checkpoints, make_plan
+from brigand.simulation.run import choose_methods
+from brigand.studies.model import EnvironmentEntry, PolicyEntry, RandomInstances, StudyFile
+from brigand.studies.parameters import base_policy, changed
+from brigand.studies.read import Place, Source, StudyError, explain
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One environment, or several random ones, and a horizon.
+
+    Attributes
+    ----------
+    name : str
+    horizon : int
+    recipe : dict
+        JSON: ``{"environment": ...}``, or ``{"random": ...}`` with the arguments of `random_environment`.
+    instances : int
+        How many environments.
+    swept : dict
+        What was swept over to make it: names of parameters and their values.
+    """
+
+    name: str
+    horizon: int
+    recipe: dict[str, Any]
+    instances: int
+    swept: dict[str, Any]
+    place: Place = ()
+
+    def environment(self, instance: int) -> Environment:
+        """Return instance i: 0, 1, ..."""
+        return environment_of(self.recipe, self.horizon, instance)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy with its name and what was swept over to make it."""
+
+    name: str
+    policy: Policy
+    swept: dict[str, Any]
+    place: Place = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that was found right.
+
+    Attributes
+    ----------
+    file : StudyFile
+    problems : tuple of Problem
+    contenders : tuple of Contender
+    """
+
+    file: StudyFile
+    problems: tuple[Problem, ...]
+    contenders: tuple[Contender, ...]
+
+    def checkpoints(self, horizon: int) -> tuple[int, ...]:
+        """Return the steps at which regret is stored; the last is the horizon."""
+        given = self.file.checkpoints
+        if isinstance(given, list):
+            return tuple(sorted({step for step in given if step < horizon} | {horizon}))
+        steps = default_checkpoints(horizon)
+        if given < len(steps):
+            steps = steps[np.unique(np.rint(np.linspace(len(steps) - 1, 0, given)).astype(int))]
+        return tuple(steps.tolist())
+
+
+def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> Environment:
+    """Return an instance of a problem's recipe."""
+    if "environment" in recipe:
+        return Environment.from_json(recipe["environment"])
+    random = recipe["random"]
+    return random_environment(
+        random["family"], random["arms"], horizon, random["phases"], random["seed"] + instance
+    )
+
+
+def expand(file: StudyFile, source: Source) -> Study:
+    """Return the study that a file describes.
+
+    Raises
+    ------
+    InvalidValueError
+        Something is not allowed; the message has the line.
+    """
+    try:
+        contenders = tuple(_contenders(file))
+        problems = tuple(_problems(file, source))
+        _check_names(contenders, "policies")
+        _check_names(problems, "environments")
+        study = Study(file, problems, contenders)
+        _check_runs(study)
+        names = [contender.name for contender in contenders]
+        if file.baseline is not None and file.baseline not in names:
+            raise StudyError(str(UnknownNameError("baseline", file.baseline, names)), ("baseline",))
+    except StudyError as error:
+        raise source.error(str(error), error.place) from None
+    return study
+
+
+def variants(sweep: Any, place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
+    """Yield the settings of each variant of a sweep, with its place; without a sweep one that has none."""
+    if sweep is None:
+        yield {}, place
+    elif isinstance(sweep, dict):
+        for values in itertools.product(*sweep.values()):
+            yield dict(zip(sweep, values, strict=True)), (*place, "sweep")
+    else:
+        for i, settings in enumerate(sweep):
+            yield settings, (*place, "sweep", i)
+
+
+def _contenders(file: StudyFile) -> Iterator[Contender]:
+    for i, entry in enumerate(file.policies):
+        place: Place = ("policies", i)
+        given = PolicyEntry.model_validate({"policy": entry}) if isinstance(entry, str) else entry
+        base = _at((*place, "policy"), partial(base_policy, given.policy))
+        label = given.name or given.policy
+        for settings, where in variants(given.sweep, place):
+            policy = base
+            # A swept parameter takes the place of a fixed one.
+            fixed = {key: value for key, value in given.parameters.items() if key not in settings}
+            for values, at in ((fixed, (*place, "parameters")), (settings, where)):
+                for key, value in values.items():
+                    policy = _at((*at, key), partial(changed, policy, key, value))
+            if not isinstance(policy, Policy):
+                raise StudyError(policy.missing, place)
+            yield Contender(_named(label, settings), policy, settings, place)
+
+
+def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
+    horizons = file.horizon if isinstance(file.horizon, list) else [file.horizon]
+    for i, entry in enumerate(file.environments):
+        place: Place = ("environments", i)
+        for settings, where in variants(entry.sweep, place):
+            for horizon in horizons:
+                named = settings | ({"T": horizon} if len(horizons) > 1 else {})
+                recipe, instances = _recipe(entry, settings, place, where, source)
+                label = entry.name or _default_name(entry, recipe, settings, i)
+                problem = Problem(_named(label, named), horizon, recipe, instances, named, place)
+                _at(place, partial(problem.environment, problem.instances - 1))
+                yield problem
+
+
+def _recipe(
+    entry: EnvironmentEntry, settings: dict[str, Any], place: Place, where: Place, source: Source
+) -> tuple[dict[str, Any], int]:
+    if entry.random is not None:
+        values = entry.random.model_dump()
+        for key in settings:
+            if key not in values:
+                raise StudyError(
+                    str(UnknownNameError("parameter of random instances", key, values)), (*where, key)
+                )
+        checked = _at(where, partial(RandomInstances.model_validate, values | settings))
+        arguments = checked.model_dump()
+        return {"random": arguments}, arguments.pop("instances")
+    if entry.file is not None:
+        path = source.path.parent / entry.file
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise StudyError(f"{str(path)!r} cannot be read: {error}.", (*place, "file")) from error
+        environment = _at((*place, "file"), partial(Environment.from_json, data))
+    else:
+        phases, starts = (entry.phases, entry.starts) if entry.phases else ([entry.arms or []], [1])
+        data = {"type": "Environment", "phases": phases, "starts": starts}
+        for p, arms in enumerate(phases):
+            for k, arm in enumerate(arms):
+                at = (*place, "phases", p, k) if entry.phases else (*place, "arms", k)
+                _at(at, partial(Distribution.from_json, arm))
+        environment = _at(
+            (*place, "starts" if entry.phases else "arms"), partial(Environment.from_json, data)
+        )
+    return {"environment": environment.to_json()}, 1
+
+
+def _default_name(entry: EnvironmentEntry, recipe: dict[str, Any], settings: dict[str, Any], i: int) -> str:
+    if entry.random is not None:
+        parts: list[str] = [entry.random.family]
+        parts += [f"K = {entry.random.arms}"] if "arms" not in settings else []
+        parts += (
+            [f"{entry.random.phases} phases"] if entry.random.phases > 1 and "phases" not in settings else []
+        )
+        return ", ".join(parts)
+    return entry.file or f"environment {i + 1}"
+
+
+def _named(label: str, settings: dict[str, Any]) -> str:
+    """Return a name with the swept values: "SW-FE (window = 200)"."""
+    if not settings:
+        return label
+    return f"{label} ({', '.join(f'{key} = {_short(value)}' for key, value in settings.items())})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "type")
+        return f"{value.get('type', '')}({rest})"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _check_names(things: Sequence[Problem | Contender], key: str) -> None:
+    names: set[str] = set()
+    for thing in things:
+        if thing.name in names:
+            raise StudyError(
+                f"two of the {key} are called {thing.name!r}; give them different names.", thing.place
+            )
+        names.add(thing.name)
+
+
+def _check_runs(study: Study) -> None:
+    """Have the simulator check every policy against one instance of every problem."""
+    for problem in study.problems:
+        environment = problem.environment(0)
+        for contender in study.contenders:
+            where = f"{contender.name!r} in {problem.name!r}: "
+            try:
+                plan = make_plan(environment, {contender.name: contender.policy}, problem.horizon, 1, 0, None)
+                choose_methods(plan, study.file.method)
+                contender.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
+            except BrigandError as error:
+                raise StudyError(where + str(error), contender.place) from error
+
+
+def _at(place: Place, make: Callable[[], Any]) -> Any:
+    """Return what `make` makes; its error gets the place."""
+    try:
+        return make()
+    except StudyError:
+        raise
+    except BrigandError as error:
+        raise StudyError(str(error), place) from error
+    except ValidationError as error:
+        message, deeper = explain(error.errors()[0])
+        raise StudyError(message, (*place, *deeper)) from error
+    except (TypeError, ValueError) as error:
+        raise StudyError(f"not allowed: {error}.", place) from error

@@ -1,0 +1,138 @@
+"""What a study file may say: its keys, their types and what they mean.
+
+``brigand schema`` prints the JSON Schema of `StudyFile`, by which editors complete and check such files. What
+goes beyond types (does this policy exist, has it such a parameter) is checked by `brigand.studies.expand`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from brigand.checks import MAX_STEPS
+
+FIGURES = ("regret", "sweep", "final", "pulls", "forced", "profiles", "ranks")
+
+Steps = Annotated[int, Field(ge=1, le=MAX_STEPS)]
+TAGS = ("one", "several", "entry")
+
+
+def _tag(value: Any) -> str:
+    """Say which alternative a value means, so that an error speaks of that one alone."""
+    return "several" if isinstance(value, list) else "one"
+
+
+Count = Annotated[int, Field(ge=1, le=10**9)]
+SWEEP = (
+    "Variants: a mapping of parameters to lists of values gives every combination; a list of mappings gives "
+    "just those. A parameter of a part is written sequence.base."
+)
+
+
+Sweep = Annotated[
+    Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Tag("one")]
+    | Annotated[list[dict[str, Any]], Field(min_length=1), Tag("several")],
+    Discriminator(_tag),
+]
+
+
+class Part(BaseModel):
+    """Refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RandomInstances(Part):
+    """Random instances, as `brigand.random_environment` draws them; instance i has the seed ``seed + i``."""
+
+    family: Literal["bernoulli", "gaussian", "exponential", "poisson"] = Field(description="Kind of rewards.")
+    arms: Count = Field(description="K, the number of arms.")
+    phases: Count = Field(1, description="Phases of equal length, each with new means.")
+    instances: Annotated[int, Field(ge=1, le=10**6)] = Field(1, description="How many environments.")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of the first one.")
+
+
+class EnvironmentEntry(Part):
+    """An environment, or a set of random ones: one of `random`, `arms`, `phases` with `starts`, `file`."""
+
+    name: str | None = Field(None, min_length=1, description="Its name in tables and figures.")
+    random: RandomInstances | None = Field(None, description="Random instances.")
+    arms: list[dict[str, Any]] | None = Field(
+        None, min_length=1, description="Reward distributions of the arms: {type: Gaussian, mu: 0, sigma: 1}."
+    )
+    phases: list[list[dict[str, Any]]] | None = Field(
+        None, min_length=1, description="The arms of each phase, for rewards that change."
+    )
+    starts: list[Steps] | None = Field(None, description="First steps of the phases; the first is 1.")
+    file: str | None = Field(None, description="A JSON file of one environment, beside the study file.")
+    sweep: Sweep | None = Field(None, description=SWEEP + " Of random instances only.")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> EnvironmentEntry:
+        kinds = [key for key in ("random", "arms", "phases", "file") if getattr(self, key) is not None]
+        if len(kinds) != 1:
+            given = " and ".join(kinds) or "none of them"
+            raise ValueError(
+                f"an environment is one of random, arms, phases (with starts) or file, not {given}"
+            )
+        if (self.phases is None) != (self.starts is None):
+            raise ValueError("phases and starts belong together")
+        if self.sweep is not None and self.random is None:
+            raise ValueError("only random instances can be swept over")
+        return self
+
+
+class PolicyEntry(Part):
+    """A policy, or several that differ in some parameters."""
+
+    policy: str = Field(
+        min_length=1,
+        description="A name that `brigand policies` lists, a class such as ForcedExploration, or your own, "
+        "module:Class.",
+    )
+    name: str | None = Field(None, min_length=1, description="Its name in tables and figures.")
+    parameters: dict[str, Any] = Field({}, description="Parameters that differ from the policy's own.")
+    sweep: Sweep | None = Field(None, description=SWEEP)
+
+
+class StudyFile(Part):
+    """A study: every policy in every environment, for every horizon."""
+
+    name: str = Field(min_length=1, description="Title of figures and of the report.")
+    description: str = Field("", description="What the study asks; stands at the head of the report.")
+    environments: list[EnvironmentEntry] = Field(min_length=1)
+    policies: list[
+        Annotated[
+            Annotated[str, Tag("one")] | Annotated[PolicyEntry, Tag("entry")],
+            Discriminator(lambda value: "one" if isinstance(value, str) else "entry"),
+        ]
+    ] = Field(min_length=1)
+    horizon: Annotated[
+        Annotated[Steps, Tag("one")] | Annotated[list[Steps], Field(min_length=1), Tag("several")],
+        Discriminator(_tag),
+    ] = Field(description="T, the steps of a run; or several.")
+    replications: Count = Field(description="Runs of each policy in each environment.")
+    checkpoints: Annotated[
+        Annotated[int, Field(ge=1, le=10_000), Tag("one")]
+        | Annotated[list[Steps], Field(min_length=1), Tag("several")],
+        Discriminator(_tag),
+    ] = Field(40, description="How many steps, log-spaced, or which, have their regret stored; T always has.")
+    seed: Annotated[int, Field(ge=0)] = Field(0, description="Seed of all runs.")
+    method: Literal["step", "skip", "auto"] = Field(
+        "step",
+        description="step: all policies meet the same rewards. skip: FE and ETC alone, in a time that does "
+        "not grow with T. auto: skip where it is possible.",
+    )
+    metrics: list[Literal["pulls", "forced"]] = Field(
+        ["pulls", "forced"], description="Stored besides regret: pulls of every arm, forced pulls."
+    )
+    baseline: str | None = Field(None, description="The policy that others are compared with.")
+    figures: list[Literal["regret", "sweep", "final", "pulls", "forced", "profiles", "ranks"]] | None = Field(
+        None, description="Figures of the report; by default all that make sense."
+    )
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a study file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | StudyFile.model_json_schema()

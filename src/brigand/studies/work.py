@@ -1,0 +1,165 @@
+"""The pieces that a study is computed in: a policy, a problem, a block of runs.
+
+A piece of work is described by plain data, so that it can be sent to another machine, and has a key made from
+all that its numbers depend on: the description, and the code behind it. Its numbers do not depend on who
+computes it, nor on what else is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand.errors import PolicyError
+from brigand.jit import module_stamp, package_stamp
+from brigand.policies.base import Policy
+from brigand.simulation.plan import make_plan
+from brigand.simulation.run import choose_methods
+from brigand.simulation.skip_ahead import SkipRunner
+from brigand.simulation.step import Runner
+from brigand.studies.expand import Contender, Problem, Study, environment_of
+
+FORMAT = 1
+STEPS = 5_000_000
+"""About this many steps make a piece: some tenths of a second for most policies."""
+SKIPPED_RUNS = 2_000
+LARGEST = 8_000_000
+"""Bytes that a piece may have."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block of runs of one policy on one problem.
+
+    Attributes
+    ----------
+    task : dict
+        What `compute` needs, as JSON.
+    key : str
+        A hash of the task and of the code.
+    """
+
+    task: dict[str, Any]
+    key: str
+
+    @property
+    def runs(self) -> int:
+        """How many."""
+        return int(self.task["end"] - self.task["first"])
+
+
+def pieces(study: Study, problem: Problem, contender: Contender) -> Iterator[Piece]:
+    """Yield the pieces of a policy on a problem. Run r is replication r mod R on instance r // R."""
+    file = study.file
+    checkpoints = study.checkpoints(problem.horizon)
+    environment = problem.environment(0)
+    plan = make_plan(environment, {"x": contender.policy}, problem.horizon, 1, file.seed, checkpoints)
+    method = choose_methods(plan, file.method)[0]
+    task = {
+        "format": FORMAT,
+        "policy": contender.policy.to_json(),
+        **problem.recipe,
+        "horizon": problem.horizon,
+        "checkpoints": list(checkpoints),
+        "seed": file.seed,
+        "method": method,
+        "replications": file.replications,
+        "pulls": "pulls" in file.metrics,
+    }
+    total = problem.instances * file.replications
+    width = 8 * (len(checkpoints) * (1 + environment.n_arms * task["pulls"]) + environment.n_arms)
+    size = SKIPPED_RUNS if method == "skip" else max(1, STEPS // problem.horizon)
+    size = max(1, min(size, LARGEST // width, total))
+    code = stamp(task["policy"])
+    for first in range(0, total, size):
+        block = task | {"first": first, "end": min(first + size, total)}
+        yield Piece(block, key_of(block, code))
+
+
+def key_of(task: dict[str, Any], code: str) -> str:
+    """Return the key of a task that is computed by code with this `stamp`."""
+    text = json.dumps([task, code], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def stamp(policy: dict[str, Any]) -> str:
+    """Return a hash of the code behind a policy: ours, and a user's module with what it imports of theirs."""
+    return package_stamp() + "".join(module_stamp(module) for module in sorted(set(_modules(policy))))
+
+
+def compute(task: dict[str, Any]) -> Arrays:
+    """Run a piece of work.
+
+    Parameters
+    ----------
+    task : dict
+        See `pieces`.
+
+    Returns
+    -------
+    dict of arrays
+        ``regret``, float64 of shape (runs, checkpoints); ``pulls``, int64 of shape (runs, checkpoints, K), if
+        asked for; ``forced``, int64 of shape (runs, K), if the policy counts them.
+    """
+    policy = Policy.from_json(task["policy"])
+    runner = SkipRunner if task["method"] == "skip" else Runner
+    parts = []
+    each = task["replications"]
+    for instance in range(task["first"] // each, (task["end"] - 1) // each + 1):
+        numbers = range(max(task["first"] - instance * each, 0), min(task["end"] - instance * each, each))
+        environment = environment_of(task, task["horizon"], instance)
+        plan = make_plan(
+            environment, {"x": policy}, task["horizon"], numbers, task["seed"], task["checkpoints"]
+        )
+        parts.append(runner(plan, policy).run(plan.replications))
+    found: Arrays = {"regret": np.concatenate([part.regret for part in parts])}
+    if task["pulls"]:
+        found["pulls"] = np.concatenate([part.pulls for part in parts])
+    forced = [part.forced for part in parts if part.forced is not None]
+    if forced:
+        found["forced"] = np.concatenate(forced)
+    return found
+
+
+def pack(arrays: Arrays) -> bytes:
+    """Return arrays as the bytes of an .npz file, the same for equal arrays."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def work(task: dict[str, Any], key: str) -> bytes:
+    """Compute a piece and pack it: what a worker, maybe on another machine, is asked for.
+
+    Raises
+    ------
+    PolicyError
+        The worker has other code than the process that made the key, or a policy breaks the contract.
+    """
+    if key_of(task, stamp(task["policy"])) != key:
+        raise PolicyError(
+            "a worker has another version of Brigand, or of a policy's module, than this process; install "
+            "the same on both."
+        )
+    return pack(compute(task))
+
+
+def _modules(value: Any) -> Iterator[str]:
+    """Yield the modules of a user's that a policy's JSON names."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _modules(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _modules(item)
+    elif isinstance(value, str) and ":" in value and value.split(":")[0].replace(".", "").isidentifier():
+        yield value.split(":")[0]

@@ -1,0 +1,7 @@
+"""The paper's bounds and the lower bounds as numbers, and what in the paper does not hold as stated."""
+
+from brigand.theory.bound import Bound as Bound, Condition as Condition
+from brigand.theory.catalogue import bounds as bounds
+from brigand.theory.lower import lower_bounds as lower_bounds
+from brigand.theory.schedule import Schedule as Schedule
+from brigand.theory.sub_gaussian import sub_gaussian as sub_gaussian
