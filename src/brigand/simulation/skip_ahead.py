@@ -14,7 +14,6 @@ has the theorem and its proof.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
 from brigand.policies.explore_then_commit import ExploreThenCommit
 from brigand.policies.forced_exploration import ForcedExploration
-from brigand.rng import Stream, Tape
+from brigand.rng import Stream, tapes
 from brigand.simulation.blocks import (
     ARM,
     CLOCK,
@@ -244,7 +243,6 @@ class SkipRunner:
         self._checkpoints = plan.checkpoints
         self._rewards = Stream(plan.seed, environment)
         self._arms = np.repeat(ARM, environment.n_arms)
-        self._of_thread = threading.local()
         self._parameters = policy.parameters(environment.n_arms, plan.horizon)
         self._memory = policy.memory(environment.n_arms, plan.horizon)
         self._counts_forced = type(policy) is ForcedExploration
@@ -257,8 +255,6 @@ class SkipRunner:
     def play(self, replications: Sequence[int]) -> tuple[Runs, Table, NDArray[np.int64]]:
         """Return the runs, their arms (`blocks.ARM`, shape (n, K)) and events, decided at once each, (n,)."""
         n, n_arms = len(replications), len(self._arms)
-        if not hasattr(self._of_thread, "tape"):
-            self._of_thread.tape = Tape.new()
         clocks, arms = np.repeat(CLOCK, n), np.tile(self._arms, (n, 1))
         pulls = np.empty((n, len(self._checkpoints), n_arms), np.int64)
         regret = np.empty(pulls.shape[:2])
@@ -270,7 +266,7 @@ class SkipRunner:
             self._world,
             self._checkpoints,
             self._rewards.states(replications),
-            *self._of_thread.tape,
+            *tapes()[0],
             pulls,
             regret,
         )

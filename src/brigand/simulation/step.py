@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.environments.draw import draw
 from brigand.errors import PolicyError
-from brigand.policies.base import Header, Kernels, Policy, State, Table
-from brigand.rng import Stream
+from brigand.policies.base import Header, Kernels, Policy, Table
+from brigand.rng import Stream, tapes
 from brigand.simulation.plan import Plan, Runs
 
 BLOCK = 1024
 """Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
+MOST_AT_ONCE = 50
+STEPS_AT_ONCE = 200_000
+"""So many replications, of no more steps, are played in one call of compiled code, which costs 0.1 ms."""
 
 
 @jit.kernel
@@ -51,19 +54,22 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
     Returns
     -------
     callable
-        ``loop(parameters, header, arms, memory, candidates, laws, table, starts, uses_uniform,
-        uses_normal, gaps, checkpoints, reward_rng, rng, pulls, regret)``. It changes the state, and fills
-        ``pulls``, int64 of shape (checkpoints, K), and ``regret``, float64 of shape (checkpoints,), up to
-        and including each checkpoint. It returns 0, or the step at which the policy chose an arm that is
-        not there.
+        ``loop(parameters, headers, arms, memory, fresh, candidates, laws, table, starts, uses_uniform,
+        uses_normal, gaps, checkpoints, reward_states, choice_states, *reward_tape, *choice_tape, pulls,
+        regret)``. For n replications it takes states of shapes (n,) and (n, K), a memory that it makes
+        ``fresh`` for each, and the states that wind the tapes (`brigand.rng.Tape`). It changes the states,
+        and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``, float64 of shape (n,
+        checkpoints), up to and including each checkpoint. It returns 0, or the step at which the policy
+        chose an arm that is not there.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
     def simulate(
         parameters: Any,
-        header: Header,
-        arms: Table,
+        headers: Table,
+        states: Table,
         memory: Table,
+        fresh: Table,
         candidates: NDArray[np.int64],
         laws: NDArray[np.void],
         table: NDArray[np.float64],
@@ -72,38 +78,53 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
         uses_normal: bool,
         gaps: NDArray[np.float64],
         checkpoints: NDArray[np.int64],
+        reward_states: NDArray[np.uint64],
+        choice_states: NDArray[np.uint64],
         reward_rng: np.random.Generator,
+        reward_state: NDArray[np.uint64],
+        reward_half: NDArray[np.uint32],
         rng: np.random.Generator,
+        choice_state: NDArray[np.uint64],
+        choice_half: NDArray[np.uint32],
         pulls: NDArray[np.int64],
         regret: NDArray[np.float64],
     ) -> int:
         uniforms = np.zeros(BLOCK)
         normals = np.zeros(BLOCK)
-        counts = np.zeros((len(starts), len(arms)), np.int64)
-        done = 0
-        phase = 0
-        for checkpoint in range(len(checkpoints)):
-            while done < checkpoints[checkpoint]:
-                if phase + 1 < len(starts) and done == starts[phase + 1]:
-                    phase += 1
-                end = min(done + BLOCK, checkpoints[checkpoint])
-                if phase + 1 < len(starts):
-                    end = min(end, starts[phase + 1])
-                for i in range(end - done):
-                    if uses_uniform:
-                        uniforms[i] = reward_rng.random()
-                    if uses_normal:
-                        normals[i] = reward_rng.standard_normal()
-                for i in range(end - done):
-                    arm = select(parameters, header, arms, memory, candidates, rng)
-                    if not 0 <= arm < len(arms):
-                        return done + i + 1
-                    pull(parameters, header, arms, memory, arm)
-                    reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
-                    learn(parameters, header, arms, memory, arm, reward, done + i + 1)
-                    counts[phase, arm] += 1
-                done = end
-            score(counts, gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
+        counts = np.zeros((len(starts), states.shape[1]), np.int64)
+        for run in range(len(headers)):
+            header, arms = headers[run], states[run]
+            for row in range(len(memory)):
+                memory[row] = fresh[row]
+            reward_state[:] = reward_states[run]
+            choice_state[:] = choice_states[run]
+            reward_half[:] = 0
+            choice_half[:] = 0
+            counts[:] = 0
+            done = 0
+            phase = 0
+            for checkpoint in range(len(checkpoints)):
+                while done < checkpoints[checkpoint]:
+                    if phase + 1 < len(starts) and done == starts[phase + 1]:
+                        phase += 1
+                    end = min(done + BLOCK, checkpoints[checkpoint])
+                    if phase + 1 < len(starts):
+                        end = min(end, starts[phase + 1])
+                    for i in range(end - done):
+                        if uses_uniform:
+                            uniforms[i] = reward_rng.random()
+                        if uses_normal:
+                            normals[i] = reward_rng.standard_normal()
+                    for i in range(end - done):
+                        arm = select(parameters, header, arms, memory, candidates, rng)
+                        if not 0 <= arm < len(arms):
+                            return done + i + 1
+                        pull(parameters, header, arms, memory, arm)
+                        reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
+                        learn(parameters, header, arms, memory, arm, reward, done + i + 1)
+                        counts[phase, arm] += 1
+                    done = end
+                score(counts, gaps, pulls[run, checkpoint], regret[run, checkpoint : checkpoint + 1])
         return 0
 
     return jit.compile_loop(simulate, *kernels)
@@ -147,12 +168,10 @@ def trace_loop(kernels: Kernels) -> Callable[..., int]:
 class Runner:
     """Runs replications of one policy step by step; safe to share between threads."""
 
-    at_once = 1
-    """How many replications to ask for between two chances to stop."""
-
     def __init__(self, plan: Plan, policy: Policy) -> None:
         informed = policy.informed(plan.environment)
         n_arms = plan.environment.n_arms
+        self.at_once = max(1, min(MOST_AT_ONCE, STEPS_AT_ONCE // plan.horizon))
         self._plan = plan
         self._policy = policy
         self._rewards = Stream(plan.seed, plan.environment)
@@ -168,33 +187,31 @@ class Runner:
         n, n_arms = len(replications), environment.n_arms
         regret = np.empty((n, len(checkpoints)))
         pulls = np.empty((*regret.shape, n_arms), np.int64)
-        counts_forced = "forced" in (self._start.arms.dtype.names or ())
-        forced = np.empty((n, n_arms), np.int64) if counts_forced else None
-        for i, replication in enumerate(replications):
-            rng = self._choices.generator(replication)
-            state = self._fresh_state(int(rng.integers(2**63)))
-            failed = self._loop(
-                self._parameters,
-                *state,
-                self._candidates,
-                *environment.compiled,
-                environment.gaps,
-                checkpoints,
-                self._rewards.generator(replication),
-                rng,
-                pulls[i],
-                regret[i],
-            )
-            check_choices(self._policy, failed)
-            if forced is not None:
-                forced[i] = state.arms["forced"]
-        return Runs(regret, pulls, forced)
-
-    def _fresh_state(self, key: int) -> State:
-        header = np.array([self._start.header])[0]
-        if "key" in header.dtype.names:
-            header["key"] = key
-        return State(header, self._start.arms.copy(), self._start.memory.copy())
+        headers = np.repeat(np.array([self._start.header]), n)
+        arms = np.tile(self._start.arms, (n, 1))
+        keys, choice_states = self._choices.keyed_states(replications)
+        if "key" in (headers.dtype.names or ()):
+            headers["key"] = keys
+        for_rewards, for_choices = tapes()
+        failed = self._loop(
+            self._parameters,
+            headers,
+            arms,
+            np.empty_like(self._start.memory),
+            self._start.memory,
+            self._candidates,
+            *environment.compiled,
+            environment.gaps,
+            checkpoints,
+            self._rewards.states(replications),
+            choice_states,
+            *for_rewards,
+            *for_choices,
+            pulls,
+            regret,
+        )
+        check_choices(self._policy, failed)
+        return Runs(regret, pulls, arms["forced"] if "forced" in (arms.dtype.names or ()) else None)
 
 
 def check_choices(policy: Policy, step: int) -> None:

@@ -20,7 +20,7 @@ from brigand.policies.base import Policy
 from brigand.simulation.plan import default_checkpoints, make_plan
 from brigand.simulation.run import choose_methods
 from brigand.studies.model import EnvironmentEntry, PolicyEntry, RandomInstances, StudyFile
-from brigand.studies.parameters import base_policy, changed
+from brigand.studies.parameters import Draft
 from brigand.studies.read import Place, Source, StudyError, explain
 
 
@@ -38,6 +38,10 @@ class Problem:
         How many environments.
     swept : dict
         What was swept over to make it: names of parameters and their values.
+    label : str
+        The name before the swept values were added.
+    place : tuple
+        Where it stands in the file.
     """
 
     name: str
@@ -45,7 +49,8 @@ class Problem:
     recipe: dict[str, Any]
     instances: int
     swept: dict[str, Any]
-    place: Place = ()
+    label: str
+    place: Place
 
     def environment(self, instance: int) -> Environment:
         """Return instance i: 0, 1, ..."""
@@ -54,12 +59,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Contender:
-    """A policy with its name and what was swept over to make it."""
+    """A policy with its name, what was swept over to make it, and where it plays (None: everywhere)."""
 
     name: str
     policy: Policy
     swept: dict[str, Any]
-    place: Place = ()
+    label: str
+    place: Place
+    only: tuple[str, ...] | None
+
+    def plays(self, problem: Problem) -> bool:
+        """Return whether it is to be run on a problem."""
+        return self.only is None or problem.label in self.only
 
 
 @dataclass(frozen=True)
@@ -111,6 +122,13 @@ def expand(file: StudyFile, source: Source) -> Study:
         problems = tuple(_problems(file, source))
         _check_names(contenders, "policies")
         _check_names(problems, "environments")
+        labels = [problem.label for problem in problems]
+        for contender in contenders:
+            for name in contender.only or ():
+                if name not in labels:
+                    raise StudyError(
+                        str(UnknownNameError("environment", name, set(labels))), (*contender.place, "only")
+                    )
         study = Study(file, problems, contenders)
         _check_runs(study)
         names = [contender.name for contender in contenders]
@@ -137,18 +155,25 @@ def _contenders(file: StudyFile) -> Iterator[Contender]:
     for i, entry in enumerate(file.policies):
         place: Place = ("policies", i)
         given = PolicyEntry.model_validate({"policy": entry}) if isinstance(entry, str) else entry
-        base = _at((*place, "policy"), partial(base_policy, given.policy))
+        base = _at((*place, "policy"), partial(Draft.of, given.policy))
         label = given.name or given.policy
+        only = None if given.only is None else tuple(given.only)
         for settings, where in variants(given.sweep, place):
-            policy = base
+            draft = base
             # A swept parameter takes the place of a fixed one.
             fixed = {key: value for key, value in given.parameters.items() if key not in settings}
-            for values, at in ((fixed, (*place, "parameters")), (settings, where)):
-                for key, value in values.items():
-                    policy = _at((*at, key), partial(changed, policy, key, value))
-            if not isinstance(policy, Policy):
-                raise StudyError(policy.missing, place)
-            yield Contender(_named(label, settings), policy, settings, place)
+            places = {key: (*place, "parameters", key) for key in fixed} | {
+                key: (*where, key) for key in settings
+            }
+            for key, value in (fixed | settings).items():
+                draft = _at(places[key], partial(draft.changed, key, value))
+            try:
+                policy = draft.make()
+            except (BrigandError, TypeError) as error:
+                # The line of the parameter that the message speaks of, if it speaks of one.
+                named = [key for key in places if key.rpartition(".")[2] in str(error)]
+                raise StudyError(str(error), places[named[-1]] if named else place) from error
+            yield Contender(_named(label, settings), policy, settings, label, place, only)
 
 
 def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
@@ -160,7 +185,7 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
                 named = settings | ({"T": horizon} if len(horizons) > 1 else {})
                 recipe, instances = _recipe(entry, settings, place, where, source)
                 label = entry.name or _default_name(entry, recipe, settings, i)
-                problem = Problem(_named(label, named), horizon, recipe, instances, named, place)
+                problem = Problem(_named(label, named), horizon, recipe, instances, named, label, place)
                 _at(place, partial(problem.environment, problem.instances - 1))
                 yield problem
 
@@ -238,6 +263,8 @@ def _check_runs(study: Study) -> None:
     for problem in study.problems:
         environment = problem.environment(0)
         for contender in study.contenders:
+            if not contender.plays(problem):
+                continue
             where = f"{contender.name!r} in {problem.name!r}: "
             try:
                 plan = make_plan(environment, {contender.name: contender.policy}, problem.horizon, 1, 0, None)

@@ -94,6 +94,9 @@ class PolicyEntry(Part):
     name: str | None = Field(None, min_length=1, description="Its name in tables and figures.")
     parameters: dict[str, Any] = Field({}, description="Parameters that differ from the policy's own.")
     sweep: Sweep | None = Field(None, description=SWEEP)
+    only: Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="Names of the environments in which it plays; by default all."
+    )
 
 
 class StudyFile(Part):

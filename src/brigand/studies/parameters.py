@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
@@ -13,86 +13,98 @@ from brigand.spec import Spec, import_name
 
 
 @dataclass(frozen=True)
-class Unfinished:
-    """A policy class that needs more parameters than those given so far."""
+class Draft:
+    """A policy that is not made yet, since its parameters may only be right all together.
+
+    Attributes
+    ----------
+    cls : type
+    given : dict
+        Parameters that differ from the class's defaults.
+    """
 
     cls: type[Policy]
     given: dict[str, Any]
 
-    @property
-    def needed(self) -> list[str]:
-        """The parameters that have no default and were not given."""
-        return [
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the draft of a policy of the catalogue, of a class of ours, or a user's ``module:Class``.
+
+        Raises
+        ------
+        UnknownNameError, InvalidValueError
+            There is none of that name.
+        """
+        classes = {type(policy).__name__: type(policy) for policy in CATALOGUE.values()}
+        if name in CATALOGUE:
+            found: Any = CATALOGUE[name]
+        elif ":" in name:
+            found = import_name(name)
+        elif name in classes:
+            found = classes[name]
+        else:
+            raise UnknownNameError("policy", name, {*CATALOGUE, *classes})
+        if isinstance(found, Policy):
+            fields = dataclasses.fields(found)
+            return cls(type(found), {field.name: getattr(found, field.name) for field in fields})
+        if isinstance(found, type) and issubclass(found, Policy):
+            return cls(found, {})
+        raise InvalidValueError(f"{name!r} is no policy: give a subclass of brigand.Policy.")
+
+    def changed(self, key: str, value: Any) -> Draft:
+        """Return the draft with one parameter changed.
+
+        Parameters
+        ----------
+        key : str
+            The parameter; one of a part is written ``sequence.base``.
+        value
+            As a study file has it: a mapping with a ``type`` is a part.
+
+        Raises
+        ------
+        UnknownNameError, InvalidValueError
+            There is no such parameter, or a part cannot have that value.
+        """
+        name, _, rest = key.partition(".")
+        fields = {field.name: field for field in dataclasses.fields(self.cls)}
+        if name not in fields:
+            raise UnknownNameError(f"parameter of {self.cls.__name__}", name, fields)
+        part = self.given.get(name, fields[name].default)
+        return Draft(self.cls, self.given | {name: _changed(part, name, rest, value)})
+
+    def make(self) -> Policy:
+        """Return the policy.
+
+        Raises
+        ------
+        InvalidValueError
+            Its parameters are not allowed, or one is missing.
+        """
+        needed = [
             field.name
             for field in dataclasses.fields(self.cls)
             if field.default is dataclasses.MISSING
             and field.default_factory is dataclasses.MISSING
             and field.name not in self.given
         ]
-
-    @property
-    def missing(self) -> str:
-        """A sentence that names what it needs."""
-        return f"{self.cls.__name__} needs parameters: {', '.join(self.needed)}."
+        if needed:
+            raise InvalidValueError(f"{self.cls.__name__} needs parameters: {', '.join(needed)}.")
+        return self.cls(**self.given)
 
 
-def base_policy(name: str) -> Policy | Unfinished:
-    """Return a policy of the catalogue, one of a class of ours, or a user's, ``module:Class``.
-
-    Raises
-    ------
-    UnknownNameError, InvalidValueError
-        There is none of that name.
-    """
-    if name in CATALOGUE:
-        return CATALOGUE[name]
-    classes = {type(policy).__name__: type(policy) for policy in CATALOGUE.values()}
-    found = import_name(name) if ":" in name else classes.get(name)
-    if found is None:
-        raise UnknownNameError("policy", name, {*CATALOGUE, *classes})
-    if isinstance(found, Policy):
-        return found
-    if not (isinstance(found, type) and issubclass(found, Policy)):
-        raise InvalidValueError(f"{name!r} is no policy: give a subclass of brigand.Policy.")
-    return _made(found, {})
-
-
-def changed(spec: Spec | Unfinished, key: str, value: Any) -> Any:
-    """Return a spec with one parameter changed.
-
-    Parameters
-    ----------
-    spec : Spec or Unfinished
-    key : str
-        The parameter; one of a part is written ``sequence.base``.
-    value
-        As a study file has it: a mapping with a ``type`` is a part.
-
-    Raises
-    ------
-    UnknownNameError, InvalidValueError
-        There is no such parameter, or the value is not allowed.
-    """
-    name, _, rest = key.partition(".")
-    cls = spec.cls if isinstance(spec, Unfinished) else type(spec)
-    fields = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-    if name not in fields:
-        raise UnknownNameError(f"parameter of {cls.__name__}", name, fields)
-    if rest:
-        part = spec.given.get(name) if isinstance(spec, Unfinished) else getattr(spec, name)
-        if not isinstance(part, Spec):
-            raise InvalidValueError(f"{name} of {cls.__name__} has no parameters, so {key!r} is none.")
-        value = changed(part, rest, value)
-    else:
-        value = _decoded(value)
-    if isinstance(spec, Unfinished):
-        return _made(spec.cls, spec.given | {name: value})
-    return dataclasses.replace(spec, **{name: value})  # type: ignore[type-var]
-
-
-def _made(cls: type[Policy], given: dict[str, Any]) -> Policy | Unfinished:
-    unfinished = Unfinished(cls, given)
-    return unfinished if unfinished.needed else cls(**given)
+def _changed(part: Any, name: str, rest: str, value: Any) -> Any:
+    """Return the new value of a parameter `name`; `rest` leads to what is to change inside of it."""
+    if not rest:
+        return _decoded(value)
+    if not isinstance(part, Spec):
+        raise InvalidValueError(f"{name} has no parameters, so {name}.{rest} is none.")
+    inner, _, deeper = rest.partition(".")
+    fields = [field.name for field in dataclasses.fields(part)]  # type: ignore[arg-type]
+    if inner not in fields:
+        raise UnknownNameError(f"parameter of {type(part).__name__}", inner, fields)
+    changed = _changed(getattr(part, inner), inner, deeper, value)
+    return dataclasses.replace(part, **{inner: changed})  # type: ignore[type-var]
 
 
 def _decoded(value: Any) -> Any:

@@ -76,6 +76,8 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
     cells, found = [], []
     for problem in study.problems:
         for contender in study.contenders:
+            if not contender.plays(problem):
+                continue
             of_cell = list(pieces(study, problem, contender))
             found += of_cell
             cells.append(
@@ -192,6 +194,7 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
         "problems": [
             {
                 "name": problem.name,
+                "label": problem.label,
                 "horizon": problem.horizon,
                 "instances": problem.instances,
                 "recipe": problem.recipe,
@@ -202,7 +205,12 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
             for problem in study.problems
         ],
         "policies": [
-            {"name": contender.name, "policy": contender.policy.to_json(), "swept": contender.swept}
+            {
+                "name": contender.name,
+                "label": contender.label,
+                "policy": contender.policy.to_json(),
+                "swept": contender.swept,
+            }
             for contender in study.contenders
         ],
         "cells": load.cells,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,11 +79,12 @@ class Store:
         """
         path = self.path(key)
         try:
-            with np.load(path) as file:
-                return {name: file[name] for name in file.files}
+            # NumPy leaves a damaged file open that it opened itself.
+            with path.open("rb") as file, np.load(file) as arrays:
+                return {name: arrays[name] for name in arrays.files}
         except FileNotFoundError:
             raise ResultFileError(f"there is no file {str(path)!r}; run the study again.") from None
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, zipfile.zlib.error) as error:  # type: ignore[attr-defined]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise ResultFileError(
                 f"{str(path)!r} is damaged ({error}): delete it and run the study again."
             ) from error

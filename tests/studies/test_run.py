@@ -1,0 +1,225 @@
+"""Running studies: resumed after any kill, by any number of workers, with the same bytes in the files."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.studies.run import plan_study, run_study
+from brigand.studies.store import Store
+from brigand.studies.work import compute, pieces, work
+
+DASK_KILLS = 3
+"""A cluster takes seconds to start; twenty were tried once."""
+PROGRAM = shutil.which("brigand", path=str(Path(sys.executable).parent))
+TEXT = """\
+name: test
+horizon: {horizon}
+replications: {replications}
+checkpoints: 5
+environments:
+  - name: pair
+    arms: [{{type: Gaussian, mu: 0, sigma: 1}}, {{type: Gaussian, mu: 0.5, sigma: 1}}]
+  - name: random
+    random: {{family: bernoulli, arms: 3, instances: 7}}
+policies:
+  - FE-Exp
+  - {{policy: FE-Linear, parameters: {{window: 50}}}}
+  - {{policy: UCB1-sigma, parameters: {{sigma: 1}}}}
+"""
+
+
+def write(folder, horizon=1000, replications=5, extra=""):
+    path = folder / "study.yaml"
+    path.write_text(TEXT.format(horizon=horizon, replications=replications) + extra, encoding="utf-8")
+    return path
+
+
+def contents(folder):
+    """Return the bytes of every piece."""
+    paths = (folder / "pieces").rglob("*.npz")
+    return {path.name: path.read_bytes() for path in paths if not path.name.startswith(".")}
+
+
+def test_a_study_has_the_numbers_of_simulate(tmp_path):
+    path = write(tmp_path)
+    run_study(path, tmp_path / "out")
+    study, _, load = plan_study(path, tmp_path / "out")
+    assert load.missing == []
+    store = Store(tmp_path / "out")
+    problem, contender = study.problems[1], study.contenders[1]
+    found = [store.get(piece.key) for piece in pieces(study, problem, contender)]
+    regret = np.concatenate([part["regret"] for part in found]).reshape(7, 5, 5)
+    pulls = np.concatenate([part["pulls"] for part in found]).reshape(7, 5, 5, 3)
+    forced = np.concatenate([part["forced"] for part in found]).reshape(7, 5, 3)
+    for instance in range(7):
+        environment = br.random_environment("bernoulli", 3, 1000, 1, instance)
+        data = br.simulate(
+            environment, {"x": contender.policy}, 1000, 5, 0, checkpoints=study.checkpoints(1000)
+        ).dataset.sel(policy="x")
+        assert np.array_equal(data["regret"], regret[instance])
+        assert np.array_equal(data["pulls"], pulls[instance])
+        assert np.array_equal(data["forced"], forced[instance])
+
+
+def test_pieces_are_the_same_for_any_blocks(tmp_path, monkeypatch):
+    path = write(tmp_path)
+    run_study(path, tmp_path / "whole")
+    monkeypatch.setattr("brigand.studies.work.STEPS", 3000)
+    run_study(path, tmp_path / "parts", workers=2)
+    study, _, load = plan_study(path, tmp_path / "parts")
+    assert len(load.pieces) > 20
+    parts = Store(tmp_path / "parts")
+    for problem in study.problems:
+        for contender in study.contenders:
+            keys = [piece.key for piece in pieces(study, problem, contender)]
+            regret = np.concatenate([parts.get(key)["regret"] for key in keys])
+            task = next(piece.task for piece in load.pieces if piece.key == keys[0])
+            whole = compute(task | {"first": 0, "end": len(regret)})["regret"]
+            assert np.array_equal(regret, whole)
+
+
+def test_running_again_does_nothing_and_a_change_recomputes_what_it_touches(tmp_path):
+    path = write(tmp_path)
+    out = tmp_path / "out"
+    first = run_study(path, out)
+    assert len(first.missing) == len(first.pieces) == 6
+    before = contents(out)
+    again = run_study(path, out)
+    assert again.missing == []
+    more = run_study(write(tmp_path, extra="  - FE-Constant\n"), out)
+    assert len(more.missing) == 2
+    assert more.unused == 0
+    assert before.items() < contents(out).items()
+    other = run_study(write(tmp_path, replications=6), out)
+    assert len(other.missing) == 6
+    assert other.unused == 8
+    back = run_study(write(tmp_path), out)
+    assert back.missing == []
+    assert json.loads((out / "manifest.json").read_text())["replications"] == 5
+
+
+def test_two_processes_on_one_folder(tmp_path):
+    path = write(tmp_path, horizon=20_000, replications=300)
+    run_study(path, tmp_path / "alone")
+    command = [PROGRAM, "run", str(path), "--out", str(tmp_path / "both"), "--workers", "1"]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(120) for process in both] == [0, 0]
+    assert contents(tmp_path / "both") == contents(tmp_path / "alone")
+
+
+def kill_at_random_moments(tmp_path, times, arguments):
+    """Kill a run `times` times, then let it finish; print what was there after each, and what came last."""
+    path = write(tmp_path, horizon=20_000, replications=400)
+    run_study(path, tmp_path / "whole")
+    whole, out = contents(tmp_path / "whole"), tmp_path / "killed"
+    command = [PROGRAM, "run", str(path), "--out", str(out), *arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    rng = random.Random(0)
+    there = [0]
+    for _ in range(times):
+        process = subprocess.Popen(command, start_new_session=True, **quiet)
+        # At any moment: while it starts, or when it has written some pieces.
+        goal, patience = there[-1] + rng.choice([0, 1, 2, 5]), time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < patience and len(contents(out)) < goal:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 0.5))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        found = contents(out)
+        there.append(len(found))
+        assert found.items() <= whole.items()  # nothing half-written, nothing else
+    subprocess.run(command, check=True, **quiet)
+    assert contents(out) == whole
+    left = sum(path.name.startswith(".") for path in out.rglob("*.npz"))
+    print(
+        f"pieces there after each kill: {there[1:]}; {len(whole)} in all; the last run computed "
+        f"{len(whole) - there[-1]}; temporary files of lost pieces: {left}"
+    )
+    # What a kill loses is what was in work: at most as many pieces as there are temporary files or threads.
+    assert there[-1] > 0
+
+
+def test_kill_at_twenty_random_moments(tmp_path):
+    kill_at_random_moments(tmp_path, 20, ["--workers", "2"])
+
+
+def test_kill_a_dask_run_at_random_moments(tmp_path):
+    pytest.importorskip("distributed")
+    kill_at_random_moments(tmp_path, DASK_KILLS, ["--dask", "local:2"])
+
+
+def test_a_lost_dask_worker_is_replaced_and_the_files_are_the_same(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    path = write(tmp_path, horizon=20_000, replications=400)
+    run_study(path, tmp_path / "threads")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+        killed = []
+
+        def progress(done, total):
+            if not killed:
+                os.kill(pids[0], signal.SIGKILL)
+                killed.append(done)
+
+        run_study(path, tmp_path / "cluster", dask=cluster.scheduler_address, progress=progress)
+    assert killed
+    assert contents(tmp_path / "cluster") == contents(tmp_path / "threads")
+
+
+def test_a_cluster_that_is_not_there():
+    pytest.importorskip("distributed")
+    from brigand.studies import cluster
+
+    for address, message in (("local:x", "local:N"), ("local:0", ">= 1"), ("nonsense", "no Dask scheduler")):
+        with pytest.raises(br.InvalidValueError, match=message):
+            list(cluster.on_dask(iter([]), address))
+
+
+def test_a_worker_with_other_code_is_refused(tmp_path):
+    *_, load = plan_study(write(tmp_path), None)
+    with pytest.raises(br.PolicyError, match="another version"):
+        work(load.pieces[0].task, "0" * 40)
+
+
+def test_damaged_folders_and_full_disks(tmp_path, monkeypatch):
+    path = write(tmp_path)
+    out = tmp_path / "out"
+    load = run_study(path, out)
+    store = Store(out)
+    damaged = store.path(load.pieces[0].key)
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    with pytest.raises(br.ResultFileError, match=r"is damaged .* delete it and run the study again"):
+        store.get(load.pieces[0].key)
+    damaged.unlink()
+    with pytest.raises(br.ResultFileError, match="run the study again"):
+        store.get(load.pieces[0].key)
+    assert len(run_study(path, out).missing) == 1
+    with pytest.raises(br.ResultFileError, match="holds no study"):
+        Store(tmp_path).manifest()
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(br.ResultFileError, match="cannot be written"):
+        run_study(path, blocked)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(br.ResultFileError, match="No space left"):
+        run_study(write(tmp_path, replications=9), out)
+    monkeypatch.undo()
+    assert not [p for p in out.rglob(".*") if p.is_file()]
+    assert run_study(write(tmp_path), out).missing == []
