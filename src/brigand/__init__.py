@@ -97,9 +97,11 @@ if TYPE_CHECKING:
     from brigand.policies.ucb1 import UCB1 as UCB1
     from brigand.policies.ucb_normal import UCBNormal as UCBNormal
     from brigand.policies.ucb_v import UCBV as UCBV
-    from brigand.simulation.results import Results as Results, load as load
+    from brigand.simulation.results import Results as Results
     from brigand.simulation.run import simulate as simulate
     from brigand.simulation.trace import trace as trace
+    from brigand.studies.compare import Comparison as Comparison
+    from brigand.studies.results import StudyResults as StudyResults, load as load
 
 _HOME = {
     "environments.continuous": "Beta ClippedGaussian ExponentialReward Gaussian Pareto StudentT Uniform",
@@ -148,9 +150,11 @@ _HOME = {
     "policies.sequences": "Constant Exponential ExplorationSequence Linear Power Sequence",
     "policies.thompson": "ThompsonBeta ThompsonGaussian",
     "policies.ucb1": "UCB1",
-    "simulation.results": "Results load",
+    "simulation.results": "Results",
     "simulation.run": "simulate",
     "simulation.trace": "trace",
+    "studies.compare": "Comparison",
+    "studies.results": "StudyResults load",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 

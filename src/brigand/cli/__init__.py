@@ -22,11 +22,14 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line, never in a traceback."""
-    from brigand.cli import bounds, catalogue, errata, paper, studies, tune, validate
+    from brigand.cli import bounds, catalogue, errata, paper, results, studies, tune, validate
 
     app.command("paper")(paper.paper)
     app.command("run")(studies.run)
     app.command("schema")(studies.schema)
+    app.command("compare")(results.compare)
+    app.command("plot")(results.plot)
+    app.command("report")(results.report)
     app.command("validate")(validate.validate)
     app.command("tune")(tune.tune)
     app.command("bounds")(bounds.bounds)

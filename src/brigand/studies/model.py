@@ -127,8 +127,10 @@ class StudyFile(Part):
         description="step: all policies meet the same rewards. skip: FE and ETC alone, in a time that does "
         "not grow with T. auto: skip where it is possible.",
     )
-    metrics: list[Literal["pulls", "forced"]] = Field(
-        ["pulls", "forced"], description="Stored besides regret: pulls of every arm, forced pulls."
+    metrics: list[Literal["pulls"]] = Field(
+        ["pulls"],
+        description="Stored besides regret and forced pulls: pulls of every arm at every checkpoint, which "
+        "take K times as much room.",
     )
     baseline: str | None = Field(None, description="The policy that others are compared with.")
     figures: list[Literal["regret", "sweep", "final", "pulls", "forced", "profiles", "ranks"]] | None = Field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import platform
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -183,6 +184,8 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": importlib.metadata.version("brigand"),
+        "versions": {"python": platform.python_version()}
+        | {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")},
         "name": file.name,
         "description": file.description,
         "seed": file.seed,

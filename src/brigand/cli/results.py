@@ -1,0 +1,109 @@
+"""``brigand compare``, ``brigand plot`` and ``brigand report``: what a study found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from brigand.files import make_folder
+
+if TYPE_CHECKING:
+    from brigand.studies.tables import Table
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that brigand run filled.")]
+COLOURS = {"better": "green", "worse": "red"}
+
+
+def compare(
+    folder: Folder,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The policy to compare with. By default the study's, else its first."),
+    ] = None,
+) -> None:
+    """Print regret at T, and how policies compare with a baseline.
+
+    Over several instances also how often they win, and average ranks.
+    """
+    from brigand.studies.results import StudyResults
+    from brigand.studies.tables import comparison_table, said_once, summary_table
+
+    console = Console()
+    results = StudyResults(folder)
+    compared = results.compare(baseline)
+    summary = results.summary()
+    tables = [
+        table
+        for problem in results.problems
+        for table in (summary_table(results, summary, problem), comparison_table(results, compared, problem))
+    ]
+    for table in said_once(tables):
+        _print(console, table)
+
+
+def plot(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the figures. By default figures in the study's folder.")
+    ] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Which figure, may be given several times: regret, sweep, final, pulls, forced, profiles, "
+            "ranks; by default those that the study names, else all that make sense."
+        ),
+    ] = None,
+) -> None:
+    """Draw the figures of a study, each as .png, .svg and .pdf."""
+    from brigand.figures import style
+    from brigand.studies.draw import drawings
+    from brigand.studies.results import StudyResults
+
+    console = Console()
+    results = StudyResults(folder)
+    target = out or folder / "figures"
+    for drawing in drawings(results, figure):
+        style.save(drawing.figure, make_folder(target), drawing.file)
+        console.print(escape(drawing.file), highlight=False, soft_wrap=True)
+    console.print(f"The figures are in [bold]{escape(str(target.resolve()))}[/]", soft_wrap=True)
+
+
+def report(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(help="The file. By default report.html in the study's folder.")
+    ] = None,
+) -> None:
+    """Write a report: one HTML file with tables and figures that opens anywhere, also offline."""
+    from brigand.studies.report import write_report
+    from brigand.studies.results import StudyResults
+
+    console = Console()
+    target = out or folder / "report.html"
+    results = StudyResults(folder)
+    make_folder(target.parent)
+    with console.status("drawing"):
+        path = write_report(results, target)
+    console.print(f"The report is [bold]{escape(str(path.resolve()))}[/]", soft_wrap=True)
+
+
+def _print(console: Console, table: Table) -> None:
+    """Print a table, its notes below it."""
+    shown = RichTable(
+        title=escape(table.title),
+        title_justify="left",
+        caption=escape("\n".join(table.notes)),
+        caption_justify="left",
+    )
+    for column in table.columns:
+        text = column in ("policy", "verdict")
+        shown.add_column(escape(column), justify="left" if text else "right", overflow="fold")
+    for row in table.rows:
+        cells = (escape(cell.text) for cell in row)
+        shown.add_row(*(f"[{COLOURS[cell]}]{cell}[/]" if cell in COLOURS else cell for cell in cells))
+    console.print(shown)

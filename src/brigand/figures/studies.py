@@ -1,0 +1,279 @@
+"""What the policies of a study did on a problem: regret over time, its distribution at T, pulls."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+from brigand.figures import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROW = 0.175
+"""Inches that a policy's row takes."""
+TITLE = 34
+"""Characters in a line of a panel's title."""
+REGRET = "pseudo-regret at T, in units of reward"
+
+
+def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[int] = ()) -> Figure:
+    """Draw regret against steps: mean on linear axes, median on logarithmic ones.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `Results.statistics` returns it; policies in the order of the legend.
+    title : str
+    draws : str
+        What the statistics are over: ``"200 runs"``.
+    breakpoints : sequence of int
+        Steps that are marked by vertical lines in the left panel.
+    """
+    with mpl.rc_context(style.STYLE):
+        figure = style.new_figure(7.2, 3.2)
+        left, right = figure.subplots(1, 2)
+        style.mark_breakpoints(left, breakpoints)
+        for place, policy in enumerate(table.index.unique("policy")):
+            part = table.loc[policy]
+            _curve(left, place, policy, part, ("mean", "low", "high"))
+            _curve(right, place, policy, part, ("median", "q10", "q90"))
+        horizon = int(table.index.get_level_values("step").max())
+        left.set_title(f"mean and its 95 % interval, {draws}")
+        left.set_xlabel("step t")
+        left.set_ylabel("cumulative pseudo-regret")
+        style.step_axis(left, horizon)
+        left.set_xlim(0, horizon * 1.02)
+        left.set_ylim(0, None)
+        right.set_title("median and 10 %–90 % quantiles")
+        right.set_xlabel("step t, logarithmic axes")
+        if (table["median"] > 0).any():  # else there is nothing that a logarithm could show
+            right.set_xscale("log")
+            right.set_yscale("log")
+            right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)
+        figure.suptitle(title, fontsize=10)
+        add_legend(figure, *left.get_legend_handles_labels())
+        return figure
+
+
+def final(table: pd.DataFrame, title: str, draws: str) -> Figure:
+    """Draw the distribution of regret at T as boxes on a logarithmic axis, a row for each policy.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row for each policy, the first on top: ``q10``, ``q25``, ``median``, ``q75``, ``q90``, ``q99``,
+        ``mean``.
+    title : str
+    draws : str
+        What the quantiles are over.
+    """
+    with mpl.rc_context(style.STYLE):
+        figure = style.new_figure(7.2, 1.15 + ROW * len(table))
+        axes = figure.add_subplot()
+        names = {"whislo": "q10", "q1": "q25", "med": "median", "q3": "q75", "whishi": "q90"}
+        boxes = [{end: row[name] for end, name in names.items()} for _, row in table.iterrows()]
+        rows = np.arange(len(table))
+        color = style.LINES[1].color
+        axes.bxp(
+            boxes,
+            positions=rows,
+            orientation="horizontal",
+            widths=0.62,
+            showfliers=False,
+            patch_artist=True,
+            boxprops={"facecolor": "#CCE3F0", "edgecolor": color, "linewidth": 0.8},
+            whiskerprops={"color": color, "linewidth": 0.8},
+            capprops={"color": color, "linewidth": 0.8},
+            medianprops={"color": "black", "linewidth": 1.4},
+        )
+        look: dict[str, Any] = {"linestyle": "none", "markersize": 3.8, "zorder": 4}
+        orange = style.LINES[0].color
+        (mean,) = axes.plot(table["mean"], rows, marker="D", color=orange, markerfacecolor="white", **look)
+        (rare,) = axes.plot(table["q99"], rows, marker="|", color="0.2", **look)
+        value_axis(axes, table.to_numpy())
+        name_rows(axes, [str(name) for name in table.index])
+        axes.set_xlabel(REGRET)
+        axes.set_title(f"box: quartiles and median; whiskers: 10 %–90 %; {draws}")
+        figure.suptitle(title, fontsize=10)
+        add_legend(figure, [mean, rare], ["mean", "99 % quantile"])
+        return figure
+
+
+def pulls(
+    panels: Mapping[str, pd.DataFrame], title: str, order: str, breakpoints: Sequence[int] = ()
+) -> Figure:
+    """Draw mean pulls of the arms over time, a panel for each policy.
+
+    Parameters
+    ----------
+    panels : dict of str to pandas.DataFrame
+        By the panel's title: pulls, a row for each step, a column for each arm or group of arms, the best
+        first.
+    title : str
+    order : str
+        What the order of the arms is: the legend's title.
+    breakpoints : sequence of int
+        Steps that are marked by vertical lines.
+    """
+    with mpl.rc_context(style.STYLE):
+        figure, grid = panel_grid(len(panels), "step t", "mean pulls by step t", sharey=True)
+        for axes, (name, table) in zip(grid, panels.items(), strict=True):
+            style.mark_breakpoints(axes, breakpoints)
+            for place, arm in enumerate(table.columns):
+                # A logarithm shows no zeros.
+                values = table[arm].where(table[arm] > 0)
+                axes.plot(table.index, values, label=arm, **_look(place, len(table)))
+            axes.set_title(textwrap.fill(name, TITLE))
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        _leave_out_the_start(grid[0], panels)
+        _log_ticks(grid[0].xaxis)
+        _log_ticks(grid[0].yaxis)
+        figure.suptitle(title, fontsize=10)
+        add_legend(figure, *grid[0].get_legend_handles_labels(), order)
+        return figure
+
+
+def forced(table: pd.DataFrame, title: str) -> Figure:
+    """Draw forced and greedy pulls by T, a row for each policy.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row for each policy, the first on top: mean pulls ``forced`` and ``greedy``.
+    title : str
+    """
+    with mpl.rc_context(style.STYLE):
+        figure = style.new_figure(7.2, 1.15 + 1.3 * ROW * len(table))
+        axes = figure.add_subplot()
+        rows = np.arange(len(table))
+        axes.hlines(rows, table.min(axis=1), table.max(axis=1), colors="0.75", linewidth=1.5)
+        for place, (name, text) in enumerate((("forced", "forced pulls"), ("greedy", "greedy pulls"))):
+            color, _, marker = style.line(place)
+            axes.plot(
+                table[name], rows, linestyle="none", marker=marker, color=color, markersize=5, label=text
+            )
+        value_axis(axes, table.to_numpy())
+        name_rows(axes, [str(name) for name in table.index])
+        shares = table["forced"] / table.sum(axis=1)
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(rows, [f"{100 * share:.3g} %" for share in shares])
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        axes.set_title("share of forced pulls", loc="right")
+        axes.set_xlabel("mean pulls by T, all arms together")
+        figure.suptitle(title, fontsize=10)
+        add_legend(figure, *axes.get_legend_handles_labels())
+        return figure
+
+
+def panel_grid(count: int, x: str, y: str, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """Return a figure of so many panels, up to three in a row, with one horizontal axis; and its panels.
+
+    Parameters
+    ----------
+    count : int
+    x, y : str
+        Labels of the axes, written where no panel is below, or left.
+    sharey : bool
+        Whether they have one vertical axis, too.
+    """
+    columns = 2 if count == 4 else min(3, count)
+    rows = -(-count // columns)
+    figure = style.new_figure({1: 5.2, 2: 7.2}.get(columns, 8.4), 0.7 + 2.3 * rows)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=sharey, squeeze=False)
+    panels = list(grid.flat)
+    for place, axes in enumerate(panels[:count]):
+        if place + columns >= count:
+            axes.set_xlabel(x)
+            axes.tick_params(labelbottom=True)
+        if place % columns == 0:
+            axes.set_ylabel(y)
+    for axes in panels[count:]:
+        axes.remove()
+    return figure, panels[:count]
+
+
+def add_legend(
+    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None
+) -> None:
+    """Put a legend below the panels, in as many columns as fit; the figure grows by it."""
+    room = 16 * figure.get_figwidth()  # characters
+    columns = min(len(labels), max(1, int(room / (max(map(len, labels)) + 8))))
+    figure.legend(handles, labels, title=title, loc="outside lower center", ncols=columns)
+    lines = -(-len(labels) // columns) + (title is not None)
+    figure.set_figheight(figure.get_figheight() + 0.19 * lines)
+
+
+def _log_ticks(axis: Axis) -> None:
+    """Name 1, 2, 5, 10, ... where there are few powers of ten; minor ticks would be clutter, and slow."""
+    low, high = axis.get_view_interval()
+    axis.set_minor_locator(NullLocator())
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None:
+    """End the axes where there is little to see: less than a pull, unless that is so until T."""
+    least = min(float(table.iloc[-1].min()) for table in panels.values())
+    if least > 0:
+        least = 0.5 * min(least, 1.0)
+        axes.set_ylim(least, None)
+        first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
+        axes.set_xlim(0.8 * first, None)
+
+
+def value_axis(axes: Axes, values: Any) -> None:
+    """Make the horizontal axis logarithmic where that shows more, with a place for zeros if there are any."""
+    array = np.asarray(values, float)
+    positive = array[np.isfinite(array) & (array > 0)]
+    if not len(positive):
+        return
+    if len(positive) < np.isfinite(array).sum():
+        # Linear below the least number that matters, so that 0 has a place.
+        least = 10.0 ** np.floor(np.log10(max(positive.min(), positive.max() / 1e6)))
+        axes.set_xscale("symlog", linthresh=least, linscale=0.5)
+        axes.set_xlim(-0.1 * least, 1.5 * positive.max())
+    elif positive.max() > 3 * positive.min():
+        axes.set_xscale("log")
+        _log_ticks(axes.xaxis)
+
+
+def name_rows(axes: Axes, names: list[str]) -> None:
+    """Name the rows 0, 1, ... from the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="y", visible=False)
+
+
+def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, names: tuple[str, str, str]) -> None:
+    middle, low, high = names
+    look = _look(place, len(table))
+    axes.plot(table.index, table[middle], label=label, **look)
+    axes.fill_between(table.index, table[low], table[high], color=look["color"], alpha=0.2, linewidth=0)
+
+
+def _look(place: int, count: int) -> dict[str, Any]:
+    """Return how the line at a place in the legend is drawn that has so many points."""
+    color, linestyle, marker = style.line(place)
+    return {
+        "color": color,
+        "linestyle": linestyle,
+        "marker": marker,
+        "markersize": 4.5,
+        "markerfacecolor": "white",
+        # Markers at equal distances on the page, shifted from line to line.
+        "markevery": (0.02 + 0.012 * (place % 10), 0.12) if count > 8 else 1,
+    }

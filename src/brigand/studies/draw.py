@@ -1,0 +1,265 @@
+"""The figures of a study: which make sense, and what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from brigand.errors import InvalidValueError, UnknownNameError
+from brigand.figures import comparison, studies
+from brigand.studies.arms import by_gap, mean_pulls
+from brigand.studies.model import FIGURES
+from brigand.studies.results import StudyResults
+from brigand.studies.statistics import alike
+from brigand.studies.sweeps import sweeps
+from brigand.studies.tables import draws, title
+
+LINES = 10
+"""More lines than this are told apart by nobody."""
+ROWS = 24
+PANELS = 6
+MARKS = 12
+"""More breakpoints than this are not marked: they would hide the lines."""
+FEWEST = 5
+"""A distribution is shown of so many draws at least."""
+
+
+class Drawing(NamedTuple):
+    """A figure of a study.
+
+    Attributes
+    ----------
+    kind : str
+        One of `brigand.studies.model.FIGURES`.
+    file : str
+        A name for its file, without an ending; no other figure of the study has it.
+    caption : str
+        How to read it.
+    figure : Figure
+    """
+
+    kind: str
+    file: str
+    caption: str
+    figure: Figure
+
+
+def drawings(results: StudyResults, kinds: Iterable[str] | None = None) -> Iterator[Drawing]:
+    """Draw the figures of a study, one after the other.
+
+    Parameters
+    ----------
+    results : StudyResults
+    kinds : iterable of str, optional
+        By default those that the study names, else all that make sense.
+
+    Raises
+    ------
+    UnknownNameError, InvalidValueError
+        There is no such kind, or it makes no sense for this study.
+    ResultFileError
+        Pieces are missing or damaged.
+    """
+    named = results.manifest.get("figures")
+    default: Iterable[str] = FIGURES if named is None else named
+    wanted = list(dict.fromkeys(default if kinds is None else kinds))
+    for kind in wanted:
+        if kind not in FIGURES:
+            raise UnknownNameError("figure", kind, FIGURES)
+    used: set[str] = set()
+    for kind in wanted:
+        draw, caption, needs = _KINDS[kind]
+        drawn = False
+        for about, figure in draw(results):
+            drawn = True
+            yield Drawing(kind, _file(kind, about, used), caption, figure)
+        if kinds is not None and not drawn:
+            raise InvalidValueError(f"there is nothing to draw in the figure {kind!r}: it needs {needs}.")
+
+
+Drawn = Iterator[tuple[str, Figure]]
+
+
+def _regret(results: StudyResults) -> Drawn:
+    for problem in results.problems:
+        names, note = _best(results, problem, LINES)
+        table = results.statistics(problem, names)
+        figure = studies.curves(
+            table, _title(results, problem, note), draws(results, problem), _breakpoints(results, problem)
+        )
+        yield _about(results, problem), figure
+
+
+def _sweep(results: StudyResults) -> Drawn:
+    counts = {draws(results, problem) for problem in results.problems}
+    over = counts.pop() if len(counts) == 1 else ""
+    for parameter, table, note in sweeps(results, LINES):
+        yield (
+            parameter,
+            comparison.sweep(
+                table, parameter, f"{results.name}: regret at T against {parameter}{note}", over
+            ),
+        )
+
+
+def _final(results: StudyResults) -> Drawn:
+    columns = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9, "q99": 0.99}
+    for problem in results.problems:
+        regret = results.draws(problem)
+        if len(regret) < FEWEST:
+            continue
+        shown = regret[results.rivals(problem)]
+        table = shown.quantile(list(columns.values())).T.set_axis(list(columns), axis=1)
+        table = table.assign(mean=shown.mean()).sort_values("mean", kind="stable")
+        about = _title(results, problem)
+        yield _about(results, problem), studies.final(table, about, draws(results, problem))
+
+
+def _pulls(results: StudyResults) -> Drawn:
+    if "pulls" not in results.manifest["metrics"]:
+        return
+    for problem in results.problems:
+        names, note = _best(results, problem, PANELS)
+        orders, labels = by_gap(results, problem)
+        panels = {name: mean_pulls(results, problem, name, orders, labels) for name in names}
+        several = len(orders) > 1
+        order = "arms by mean gap over time" if results.environment(problem).starts[1:] else "arms by gap"
+        figure = studies.pulls(
+            panels,
+            _title(results, problem, note),
+            f"{order}, within each instance" if several else order,
+            _breakpoints(results, problem),
+        )
+        yield _about(results, problem), figure
+
+
+def _forced(results: StudyResults) -> Drawn:
+    import pandas as pd
+
+    for problem in results.problems:
+        rows = {}
+        for name in results.policies_of(problem):
+            counted = [block.sum(axis=1) for block in results.blocks(problem, name, "forced")]
+            if counted:
+                forced = float(np.concatenate(counted).mean())
+                rows[name] = {"forced": forced, "greedy": results.problem(problem)["horizon"] - forced}
+        if rows:
+            table = pd.DataFrame.from_dict(rows, orient="index")
+            yield _about(results, problem), studies.forced(table, _title(results, problem))
+
+
+def _profiles(results: StudyResults) -> Drawn:
+    compared = results.compare()
+    for problem, regret in compared.draws.items():
+        if regret.index.name == "instance" and len(compared.rivals[problem]) > 1:
+            names, note = _best(results, problem, LINES)
+            table = compared.profiles(problem)[names]
+            moving = (table != table.iloc[-1]).any(axis=1).to_numpy()
+            table = table[: int(moving.sum()) + 5]  # shares grow: the rest is flat
+            note = ", ".join(filter(None, [f"{len(regret):,} instances", note]))
+            yield _about(results, problem), comparison.profiles(table, _title(results, problem, note))
+
+
+def _ranks(results: StudyResults) -> Drawn:
+    compared = results.compare()
+    for problem, test in compared.tests.iterrows():
+        problem = str(problem)
+        names, note = _best(results, problem, ROWS)
+        table = compared.ranks.loc[problem]["rank"][names].sort_values(kind="stable")
+        difference = float(test["critical_difference"])
+        p_value = test["p_value"]
+        about = [f"{int(test['instances']):,} instances", note]
+        if np.isfinite(p_value):
+            about.insert(1, f"Friedman's test p {'< 0.001' if p_value < 0.001 else f'= {p_value:.3f}'}")
+        groups = alike(table.to_numpy(), difference)
+        yield (
+            _about(results, problem),
+            comparison.ranks(
+                table, difference, groups, _title(results, problem, ", ".join(filter(None, about)))
+            ),
+        )
+
+
+_KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
+    "regret": (
+        _regret,
+        "Regret over time. Left, linear axes: the mean with its 95 % interval. Right, logarithmic axes: the "
+        "median, with the range from the 10 % to the 90 % quantile. Where the two tell different stories, "
+        "rare runs carry the mean.",
+        "nothing",
+    ),
+    "sweep": (
+        _sweep,
+        "Mean regret at T against what was swept over. Policies without the parameter are horizontal lines.",
+        "a sweep over numbers",
+    ),
+    "final": (
+        _final,
+        "Distribution of regret at T, the least mean on top.",
+        f"at least {FEWEST} runs or instances",
+    ),
+    "pulls": (
+        _pulls,
+        "How often each arm was pulled, on average, by step t. Arms are in the order of their gaps.",
+        "pulls among the metrics of the study",
+    ),
+    "forced": (
+        _forced,
+        "Pulls by T that were forced, and those that were greedy, of the policies that tell them apart.",
+        "a policy that counts forced pulls",
+    ),
+    "profiles": (
+        _profiles,
+        "Performance profiles (Dolan, Moré 2002): the share of instances on which a policy's regret is at "
+        "most so many times the least one there. At 1: how often it is the best.",
+        "a problem with several instances, and two policies",
+    ),
+    "ranks": (
+        _ranks,
+        "Average ranks over instances (Demšar 2006). Policies that a bar at the right joins do not differ "
+        "significantly: their ranks are less than the critical difference CD apart (Nemenyi's test, 5 % for "
+        "all pairs together).",
+        "a problem with at least 5 instances, and two policies",
+    ),
+}
+
+
+def _best(results: StudyResults, problem: str, most: int) -> tuple[list[str], str]:
+    """Return the policies that are drawn, and what to say of the others; the best first, if there are any."""
+    names = results.rivals(problem)
+    if len(names) <= most:
+        return names, ""
+    ranked = results.draws(problem)[names].mean().sort_values(kind="stable").index.tolist()
+    kept, note = set(ranked[:most]), f"the {most} best of {len(names)} policies"
+    if results.baseline in names and results.baseline not in kept:
+        kept = {*ranked[: most - 1], results.baseline}
+        note = f"the {most - 1} best of {len(names)} policies and {results.baseline}"
+    return [name for name in ranked if name in kept], note
+
+
+def _title(results: StudyResults, problem: str, note: str = "") -> str:
+    return f"{results.name}: {title(results, problem)}" + (f"\n{note}" if note else "")
+
+
+def _about(results: StudyResults, problem: str) -> str:
+    return problem if len(results.problems) > 1 else ""
+
+
+def _file(kind: str, about: str, used: set[str]) -> str:
+    short = re.sub(r"[^a-z0-9.]+", "-", about.lower()).strip("-.")[:60]
+    name = first = f"{kind}-{short}" if short else kind
+    number = 1
+    while name in used:
+        number += 1
+        name = f"{first}-{number}"
+    used.add(name)
+    return name
+
+
+def _breakpoints(results: StudyResults, problem: str) -> tuple[int, ...]:
+    starts = results.environment(problem).starts[1:]
+    return starts if len(starts) <= MARKS else ()

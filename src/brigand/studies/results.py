@@ -1,0 +1,247 @@
+"""Reading the results of a study."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brigand.simulation import results as of_simulation
+from brigand.simulation.results import Results
+from brigand.studies.cells import Cells, Floats
+from brigand.studies.compare import Comparison, compare
+from brigand.studies.statistics import summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+def load(path: str | os.PathLike[str]) -> Results | StudyResults:
+    """Read results: a file that `Results.save` wrote, or a folder that ``brigand run`` filled.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Results or StudyResults
+        Of a file, or of a folder.
+
+    Raises
+    ------
+    ResultFileError
+        There is no such file or folder, it is damaged, or it does not hold results.
+    """
+    return StudyResults(path) if Path(path).is_dir() else of_simulation.load(path)
+
+
+class StudyResults(Cells):
+    """The results of a study: several policies on several problems.
+
+    Numbers are read when they are asked for, one policy on one problem at a time. What needs pieces that are
+    not there yet raises `ResultFileError` and says how many are missing.
+
+    Parameters
+    ----------
+    folder : path
+        What ``brigand run`` filled.
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+        What was run, as ``manifest.json`` has it.
+    problems, policies : tuple of str
+        Their names, with what was swept over.
+
+    Raises
+    ------
+    ResultFileError
+        The folder holds no study, or its manifest is damaged.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        super().__init__(folder)
+        self._final: dict[tuple[str, str], Floats] = {}
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return str(self.manifest.get("name", self.folder.name))
+
+    @property
+    def baseline(self) -> str:
+        """The policy that others are compared with: the one that the study names, else its first."""
+        return str(self.manifest.get("baseline") or self.policies[0])
+
+    def rivals(self, problem: str) -> list[str]:
+        """Return the policies that are ranked: all but `Oracle`, which loses nothing; it, if it is alone."""
+        playing = self.policies_of(problem)
+        others = [name for name in playing if self.policy(name)["policy"].get("type") != "Oracle"]
+        return others or list(playing)
+
+    def final(self, problem: str, policy: str) -> Floats:
+        """Return the regret at T, shape (instances, replications), in units of reward."""
+        key = (problem, policy)
+        if key not in self._final:
+            ends = [block[:, -1].copy() for block in self.blocks(problem, policy, "regret")]
+            self._final[key] = np.concatenate(ends).reshape(-1, self._replications)
+        return self._final[key]
+
+    def draws(self, problem: str) -> pd.DataFrame:
+        """Return regret at T on independent draws: a row for each draw, a column for each policy.
+
+        The draws are the instances, each with its mean over replications, if there are several; else runs.
+        """
+        import pandas as pd
+
+        several = self.problem(problem)["instances"] > 1
+        final = {name: self.final(problem, name) for name in self.policies_of(problem)}
+        columns = {name: regret.mean(axis=1) if several else regret[0] for name, regret in final.items()}
+        return pd.DataFrame(columns).rename_axis("instance" if several else "replication")
+
+    def results(self, problem: str, policies: Sequence[str] | None = None) -> Results:
+        """Return the results on one problem, as those of `brigand.simulate`.
+
+        Parameters
+        ----------
+        problem : str
+        policies : sequence of str, optional
+            By default all that play there. Their numbers are in memory together once they are asked for.
+
+        Returns
+        -------
+        Results
+            With a dimension ``instance`` after ``policy`` if there are several, and without ``pulls`` if the
+            study does not store them.
+        """
+        names = list(self.policies_of(problem) if policies is None else policies)
+        for name in names:
+            self._complete(problem, name)
+        return Results(partial(self._dataset, problem, names))
+
+    def statistics(self, problem: str, policies: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return `Results.statistics` of a problem, with the runs of one policy in memory at a time.
+
+        Parameters
+        ----------
+        problem : str
+        policies : sequence of str, optional
+            By default all that play there.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by policy and step.
+        """
+        import pandas as pd
+        import xarray as xr
+
+        tables = []
+        for name in self.policies_of(problem) if policies is None else policies:
+            regret, dims = _flat(self.regret(problem, name))
+            labels: dict[str, Any] = {
+                "policy": [name],
+                "method": ("policy", [self.method(problem, name)]),
+                "step": self.steps(problem),
+            }
+            data = xr.Dataset({"regret": (("policy", *dims, "step"), regret[None])}, labels)
+            tables.append(Results(data).statistics())
+        return pd.concat(tables)
+
+    def summary(self) -> pd.DataFrame:
+        """Return statistics of the regret at T.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by problem and policy: ``mean``, ``low`` and ``high`` (95 % Student interval of the mean;
+            NaN for one draw), ``median``, ``q10``, ``q90``, ``q99`` and ``sd`` over independent draws (see
+            `draws`), ``instances``, ``replications``.
+        """
+        import pandas as pd
+
+        tables = {}
+        for name in self.problems:
+            counts = {"instances": self.problem(name)["instances"], "replications": self._replications}
+            tables[name] = summarise(self.draws(name)).assign(**counts)
+        return pd.concat(tables, names=["problem", "policy"])
+
+    def compare(self, baseline: str | None = None) -> Comparison:
+        """Compare every policy with a baseline, and, over many instances, all with all.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            By default the one that the study names, else its first policy.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such policy.
+        """
+        return compare(self, baseline)
+
+    def __repr__(self) -> str:
+        missing = self.missing
+        return (
+            f"StudyResults: {self.name!r}; problems: {', '.join(self.problems)}; policies: "
+            f"{', '.join(self.policies)}; {f'pieces missing: {missing:,}' if missing else 'complete'}"
+        )
+
+    def _dataset(self, problem: str, names: list[str]) -> xr.Dataset:
+        import xarray as xr
+
+        parts = [self._labelled(problem, name) for name in names]
+        data = xr.concat(parts, "policy", combine_attrs="override")
+        entry = self.problem(problem)
+        instances = [self.environment(problem, i).to_json() for i in range(entry["instances"])]
+        return data.assign_attrs(
+            brigand_format=of_simulation.FORMAT,
+            brigand_version=self.manifest["version"],
+            created=self.written.isoformat(timespec="seconds"),
+            environments=json.dumps(instances),
+            policies=json.dumps({name: self.policy(name)["policy"] for name in names}),
+            horizon=entry["horizon"],
+            seed=str(self.manifest["seed"]),
+            versions=json.dumps(self.manifest.get("versions", {})),
+        )
+
+    def _labelled(self, problem: str, policy: str) -> xr.Dataset:
+        """Return one policy's numbers as `Results.dataset` has them."""
+        import xarray as xr
+
+        regret, dims = _flat(self.regret(problem, policy))
+        arms = self.problem(problem)["arms"]
+        forced = self.forced(problem, policy)
+        if forced is None:
+            forced = np.full((*regret.shape[:-1], arms), np.nan)
+        else:
+            forced, _ = _flat(forced.astype(float))
+        content: dict[str, Any] = {
+            "regret": (("policy", *dims, "step"), regret[None], {"units": "reward"}),
+            "forced": (("policy", *dims, "arm"), forced[None]),
+        }
+        if "pulls" in self.manifest["metrics"]:
+            pulls, _ = _flat(self.pulls(problem, policy))
+            content["pulls"] = (("policy", *dims, "step", "arm"), pulls[None])
+        labels: dict[str, Any] = {
+            "policy": [policy],
+            "method": ("policy", [self.method(problem, policy)]),
+            "replication": range(self._replications),
+            "step": self.steps(problem),
+            "arm": range(arms),
+        }
+        return xr.Dataset(content, labels)
+
+
+def _flat(array: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return an array (instances, replications, ...) without the first axis if there is one; and labels."""
+    return (array, ("instance", "replication")) if len(array) > 1 else (array[0], ("replication",))

@@ -1,0 +1,191 @@
+"""Tables of a study's regrets: what the command prints and the report shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from brigand.studies.compare import Comparison
+from brigand.studies.results import StudyResults
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Cell(NamedTuple):
+    """A cell: its text, and the number by which it is sorted, if it is one."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a row for each policy.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : list of tuple of Cell
+    notes : list of str
+        What must be known to read it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    notes: list[str]
+
+
+def summary_table(results: StudyResults, summary: pd.DataFrame, problem: str) -> Table:
+    """Return the table of regret at T on one problem, the least mean first.
+
+    Parameters
+    ----------
+    results : StudyResults
+    summary : pandas.DataFrame
+        `StudyResults.summary`.
+    problem : str
+    """
+    part = summary.loc[problem].sort_values("mean", kind="stable")
+    columns = ("policy", "mean", "± 95 %", "median", "10 %", "90 %", "99 %", "sd")
+    rows = [
+        (
+            Cell(str(name)),
+            _number(row["mean"]),
+            _number(row["high"] - row["mean"]),
+            *(_number(row[key]) for key in ("median", "q10", "q90", "q99", "sd")),
+        )
+        for name, row in part.iterrows()
+    ]
+    over = "instances, each with its mean over runs" if part["instances"].iloc[0] > 1 else "runs"
+    notes = [f"± 95 %: Student interval of the mean. 10 %, 90 %, 99 %: quantiles. All over {over}."]
+    return Table(f"{title(results, problem)}; {draws(results, problem)}", columns, rows, notes)
+
+
+def comparison_table(results: StudyResults, compared: Comparison, problem: str) -> Table:
+    """Return the table of differences to the baseline, wins and ranks on one problem.
+
+    Parameters
+    ----------
+    results : StudyResults
+    compared : Comparison
+    problem : str
+    """
+    base = compared.baseline
+    differences = _of(compared.differences, problem)
+    wins, ranks = _of(compared.wins, problem), _of(compared.ranks, problem)
+    columns = ["policy", f"minus {base}", "95 % interval", "verdict"]
+    columns += ["wins", "95 % of wins"] if len(wins) else []
+    columns += ["rank"] if len(ranks) else []
+    rows = []
+    for name in results.draws(problem).mean().sort_values(kind="stable").index:
+        cells = [Cell(str(name)), Cell("–"), Cell("–"), Cell("baseline" if name == base else "–")]
+        if name in differences.index:
+            row = differences.loc[name]
+            mark = "" if row["paired"] else " *"
+            difference = _number(row["mean"])
+            cells[1:] = [
+                difference._replace(text=difference.text + mark),
+                _interval(row["low"], row["high"]),
+                Cell(_verdict(row["low"], row["high"])),
+            ]
+        if len(wins):
+            cells += _wins(wins, str(name))
+        if len(ranks):
+            cells.append(_number(ranks["rank"][name]) if name in ranks.index else Cell("–"))
+        rows.append(tuple(cells))
+    notes = _notes(results, compared, problem)
+    return Table(f"{title(results, problem)}; against {base}", tuple(columns), rows, notes)
+
+
+def said_once(tables: Iterable[Table]) -> Iterator[Table]:
+    """Yield tables without the notes that stand below an earlier one."""
+    said: set[str] = set()
+    for table in tables:
+        yield replace(table, notes=[note for note in table.notes if note not in said])
+        said.update(table.notes)
+
+
+def title(results: StudyResults, problem: str) -> str:
+    """Return what a problem is called in titles."""
+    return problem if "T = " in problem else f"{problem}, T = {results.problem(problem)['horizon']:,}"
+
+
+def draws(results: StudyResults, problem: str) -> str:
+    """Return how often each policy ran on a problem: ``"60 instances × 2 runs"``."""
+    instances = results.problem(problem)["instances"]
+    runs = int(results.manifest["replications"])
+    text = "1 run" if runs == 1 else f"{runs:,} runs"
+    return text if instances == 1 else f"{instances:,} instances × {text}"
+
+
+def number(value: float) -> str:
+    """Return a number as short as a reader needs it."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else "infinite"
+    size = abs(value)
+    if size >= 1e7 or 0 < size < 0.01:
+        return f"{value:.3g}"
+    return f"{value:,.{0 if size >= 1000 else 1 if size >= 10 else 2}f}"
+
+
+def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[str]:
+    differences = _of(compared.differences, problem)
+    notes = []
+    if len(differences):
+        pairs = int(differences["pairs"].iloc[0])
+        same = "instances" if results.problem(problem)["instances"] > 1 else "runs"
+        notes.append(
+            f"minus {compared.baseline}: the mean difference of regret at T over {pairs:,} {same}, with its "
+            "95 % Student interval; below 0 the policy is better. Each interval holds by itself, not all "
+            "together."
+        )
+        if not differences["paired"].all():
+            notes.append("*: run by skipping, so not with the same rewards as the baseline.")
+    if len(_of(compared.wins, problem)):
+        notes.append("wins: instances with less regret than the baseline, with a 95 % Wilson interval.")
+    if problem in compared.tests.index:
+        test = compared.tests.loc[problem]
+        friedman = ""
+        if not math.isnan(test["p_value"]):
+            p = "< 0.001" if test["p_value"] < 0.001 else f"= {test['p_value']:.3f}"
+            friedman = f"Friedman's test that all are alike: p {p}. "
+        notes.append(
+            f"rank: its average over {int(test['instances']):,} instances; 1 is the least regret. {friedman}"
+            f"Ranks at least {test['critical_difference']:.2f} apart differ significantly (Nemenyi, 5 % for "
+            "all pairs together)."
+        )
+    return notes
+
+
+def _of(table: pd.DataFrame, problem: str) -> pd.DataFrame:
+    """Return the rows of a problem, by policy."""
+    return table[table.index.get_level_values("problem") == problem].droplevel("problem")
+
+
+def _verdict(low: float, high: float) -> str:
+    if low == high == 0:
+        return "the same"
+    return "better" if high < 0 else "worse" if low > 0 else "not shown to differ"
+
+
+def _wins(wins: pd.DataFrame, name: str) -> list[Cell]:
+    if name not in wins.index:
+        return [Cell("–"), Cell("–")]
+    row = wins.loc[name]
+    return [
+        Cell(f"{row['rate']:.0%}", float(row["rate"])),
+        Cell(f"{row['low']:.0%} to {row['high']:.0%}", float(row["low"])),
+    ]
+
+
+def _number(value: float) -> Cell:
+    return Cell(number(value), float(value))
+
+
+def _interval(low: float, high: float) -> Cell:
+    return Cell("–") if math.isnan(low) else Cell(f"{number(low)} to {number(high)}", float(low))
