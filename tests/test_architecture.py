@@ -19,7 +19,7 @@ FLOORS = [
     {"rng"},
     {"policies", "environments"},
     {"simulation", "theory"},
-    {"figures"},
+    {"figures", "testing"},
     {"papers", "tuning", "studies"},
     {"cli"},
 ]

@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
 _INSTALLED = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-_COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation", "theory")
+_COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation")
 
 
 def kernel(function: Function) -> Function:
@@ -80,7 +80,7 @@ def package_stamp() -> str:
 
 def module_stamp(*names: str) -> str:
     """Return a hash of loaded modules' source, with what of their own package they import in turn."""
-    modules: dict[str, bytes] = {name.split(".")[0]: b"" for name in names}  # the package's list of names
+    modules: dict[str, bytes] = {"brigand": b""}  # the package's list of names
     for name in names:
         _collect(name, name.split(".")[0], modules)
     return hashlib.sha256(b"".join(modules[name] for name in sorted(modules))).hexdigest()
@@ -111,6 +111,8 @@ def _collect(name: str, package: str, modules: dict[str, bytes]) -> None:
     file = getattr(sys.modules.get(name), "__file__", None)
     if name in modules or file is None:
         return
+    if name.split(".")[0] == "brigand" != package:
+        return  # `_package_source` has it; which of its modules are loaded is chance
     installed = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
     if installed and name.split(".")[0] != package:
         return

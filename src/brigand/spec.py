@@ -84,9 +84,21 @@ def import_name(name: str) -> Any:
     """
     module, _, qualname = name.partition(":")
     try:
-        return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
-    except (ImportError, AttributeError, ValueError, TypeError):
+        found = importlib.import_module(module)
+    except (ValueError, TypeError):
         raise InvalidValueError(f"{name!r} cannot be imported: give 'module:name'.") from None
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            raise InvalidValueError(
+                f"{name!r} cannot be imported: there is no module {error.name!r}."
+            ) from None
+        raise InvalidValueError(f"importing {module!r} failed: {error}.") from error
+    except Exception as error:  # whatever the user's module does wrong
+        raise InvalidValueError(f"importing {module!r} failed: {type(error).__name__}: {error}.") from error
+    try:
+        return functools.reduce(getattr, qualname.split("."), found)
+    except AttributeError:
+        raise InvalidValueError(f"{name!r} cannot be imported: {module!r} has no {qualname!r}.") from None
 
 
 def _encode(value: Any, as_float: bool) -> Any:

@@ -47,7 +47,7 @@ def test_the_command_lists_and_shows_them():
     assert "Explore-then-commit is no special case" in listed.output
     shown = CliRunner().invoke(app, ["7"])
     assert "Lemma A" in shown.output
-    assert "Corollary 1" not in shown.output
+    assert "Corollary 2" not in shown.output
     assert "Lemma A" in CliRunner().invoke(app, ["--all"]).output
     wrong = CliRunner().invoke(app, ["99"])
     assert isinstance(wrong.exception, br.UnknownNameError)

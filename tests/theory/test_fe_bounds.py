@@ -181,7 +181,7 @@ def changing(number):
     ][kind]
     means = rng.uniform(0.05, 0.95, (n_phases, n_arms)).tolist()
     environment = br.Environment.piecewise([[arms(mean) for mean in phase] for phase in means], starts)
-    window = int(rng.integers(n_arms, 1500))
+    window = int(rng.integers(n_arms, 1500)) if number % 5 else 10 ** int(rng.integers(5, 8))
     sequence = [br.Exponential(), br.Linear(), br.Constant(), br.Constant(3.5), br.Power(2)][rng.integers(5)]
     return environment, br.ForcedExploration(sequence, window, reset_round=int(rng.integers(2))), horizon
 
@@ -209,7 +209,7 @@ def test_theorem_2_is_its_sum(number):
     horizon = min(horizon, 4000)
     sigma = max(br.theory.sub_gaussian(arm) for phase in environment.phases for arm in phase)
     tau, n_arms = policy.window, environment.n_arms
-    schedule = Schedule(policy.sequence, n_arms, horizon, min(tau, horizon))
+    schedule = Schedule(policy.sequence, n_arms, horizon, tau)
     tau = min(tau, horizon)
     ends = np.cumsum(np.repeat(schedule.lengths, np.minimum(schedule.counts, horizon)))
     pulls = np.zeros(n_arms)
@@ -241,6 +241,24 @@ def test_corollaries_4_to_6_are_weaker_than_theorem_2():
         for b in found:
             if b.name.startswith("Corollary") and b.version == "corrected":
                 assert (b.pulls(steps) >= theorem.pulls(steps) - 1e-6)[:, ~np.isnan(theorem.pulls(1))].all()
+
+
+def test_a_window_beyond_the_horizon_sets_the_default_sequence_all_the_same():
+    environment = gaussians(0, 2.5)
+    for window in (10**6, 10**8):
+        policy = br.ForcedExploration(window=window)
+        pulls = br.simulate(environment, {"x": policy}, 2000, 200).dataset["pulls"].sel(step=2000, arm=0)
+        for b in bounds(environment, policy, 2000):
+            if b.kind == "upper" and b.version == "corrected":
+                assert float(pulls.mean()) <= b.pulls(2000)[0]
+
+
+def test_orders_belong_to_the_sequences_of_the_paper():
+    environment = gaussians(0, 1)
+    for sequence in (br.Constant(0), br.Constant(5), br.Linear(0), br.Exponential(1.0), br.Power(2)):
+        for window in (None, 100):
+            found = bounds(environment, br.ForcedExploration(sequence, window), 1000)
+            assert "order" not in {b.kind for b in found}
 
 
 def test_conditions_that_fail_are_named():

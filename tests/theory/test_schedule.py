@@ -158,7 +158,7 @@ def test_ten_to_the_twelve_steps(sequence):
 
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 @pytest.mark.parametrize("reset", [False, True])
-@pytest.mark.parametrize("m", [0.0, 0.003, 0.7, 30.0, 1e6])
+@pytest.mark.parametrize("m", [0.0, 0.001, 0.003, 0.7, 30.0, 1e6, math.inf])
 def test_doubt_is_its_sum(sequence, reset, m):
     horizon, n_arms = 3000, 3
     schedule = Schedule(sequence, n_arms, horizon)
@@ -167,7 +167,7 @@ def test_doubt_is_its_sum(sequence, reset, m):
     def phi(n):
         if n <= 0:
             return 1.0
-        return min(1.0, 2 * math.exp(-n / m) / -math.expm1(-1 / m)) if m > 0 else 0.0
+        return min(1.0, 2 * math.exp(-n / m) / -math.expm1(-1 / m)) if 0 < m < math.inf else float(m > 0)
 
     lengths = [max(n_arms, math.ceil(min(f(r), 1e9)) + 1) for r in range(1, horizon + 1)]
     ends = np.cumsum(lengths)

@@ -13,8 +13,8 @@ min(f(r), window), with arms never pulled always due.
 
 Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
 means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed
-sub-Gaussian with an unknown parameter. After a pull in round r, an arm is forced at the latest ceil(f(r))+1
-steps later, not f(r).
+sub-Gaussian with an unknown parameter. While the threshold is f, an arm is due ceil(f) + 1 steps after its
+last pull, not f.
 
 Cost: O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
 """

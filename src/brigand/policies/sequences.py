@@ -1,4 +1,4 @@
-"""Exploration sequences f(r): in round r, no arm is left alone for more than f(r) steps.
+"""Exploration sequences f(r): in round r, an arm that was left alone for f(r) steps is due.
 
 A sequence is non-decreasing and not negative; +inf is allowed and means "never again". Source: Qi, Zhu,
 Guo, "Forced Exploration in Bandit Problems", AAAI 2024, section "Forced exploration" and Corollaries 1-6.

@@ -134,7 +134,7 @@ def corollaries(
 ) -> Iterator[tuple[str, str, str, Callable[[float, Steps], Floats]]]:
     """Yield name, version, legend and bound of the corollary for a sequence of the paper's.
 
-    The corrected ones hold for every K >= 2, constant c >= 0 and base a > 1 (errata 9 to 11)::
+    The corrected ones hold for finite c >= 0, and for K >= 2 and a > 1 in the third (errata 9 to 11)::
 
         1   f(r) = c      1 + (t - 1) / (ceil(c) + 1) + 2 m (1 + m) max(K, ceil(c) + 1)
         2   f(r) = r      sqrt(2 t + 1/4) - 1/2 + 2 (1 + m) (K m + m^2)
@@ -150,7 +150,7 @@ def corollaries(
             yield (
                 "Corollary 1",
                 PRINTED,
-                "Corollary 1 as printed: t/f + 1 + 2 m^2 exp(2/m) f",
+                "Corollary 1, in the form that is printed for f = sqrt(T): t/f + 1 + 2 m^2 exp(2/m) f",
                 lambda m, steps: steps / c + 1 + product(2, m) * m * c,
             )
         yield (
@@ -208,12 +208,21 @@ def growth(a: float, m: float, rounds: Floats) -> Floats:
 
 def orders(sequence: ExplorationSequence) -> Iterator[tuple[str, str, Callable[[Steps], Floats]]]:
     """Yield name, legend and values of the orders that the paper claims for one problem, constant 1."""
+    if not has_order(sequence):
+        return
     if isinstance(sequence, Exponential):
         yield "Remark 1", "Remark 1: order (log T)^2", lambda steps: np.log(steps) ** 2
         # Also claimed for all problems at once: sqrt(T) log T, which is false (erratum 13).
-    elif isinstance(sequence, (Constant, Linear)):
+    else:
         name = "Corollary 1" if isinstance(sequence, Constant) else "Corollary 2"
         yield f"{name}, order", f"{name}: order sqrt(T)", lambda steps: np.sqrt(np.asarray(steps, np.float64))
+
+
+def has_order(sequence: ExplorationSequence) -> bool:
+    """Return whether it is one of the paper's three sequences, with its tuning."""
+    if isinstance(sequence, Linear):
+        return sequence.slope > 0
+    return isinstance(sequence, (Constant, Exponential)) and sequence.needs_span
 
 
 def product(n: int, m: float) -> float:

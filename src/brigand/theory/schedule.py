@@ -40,6 +40,8 @@ class Schedule:
     Parameters
     ----------
     sequence : ExplorationSequence
+        A callable is tabulated as far as a run of K arms can get, and its last value goes on: `most_forced`
+        may then be larger than it need be.
     n_arms : int
         K.
     horizon : int
@@ -184,10 +186,14 @@ def phi_sum(m: float, first: Steps, end: Steps) -> Floats:
     """Return the sum of phi(n) over first <= n < end, see `doubt`; phi is 1 for n <= 0."""
     if m == 0.0:
         return np.clip(1.0 - first, 0.0, end - first)
+    if m == math.inf:
+        return np.asarray(end - first, np.float64)
     share = -math.expm1(-1.0 / m)
     certain = math.floor(m * math.log(2.0 / share))  # up to here phi is 1
     ones = np.clip(certain + 1.0 - first, 0.0, end - first)
-    return np.asarray(ones + 2.0 / share * exp_sum(m, first + ones, end))
+    # Where all are ones nothing is left to sum; exp(1 / m) could overflow there.
+    start = np.maximum(first + ones, 1.0)
+    return np.asarray(ones + 2.0 / share * exp_sum(m, start, np.maximum(end, start)))
 
 
 def exp_sum(m: float, first: Steps | Floats, end: Steps) -> Floats:

@@ -34,6 +34,7 @@ from brigand.theory.forced_exploration import (
     arm_by_arm,
     exponential_rounds,
     growth,
+    has_order,
     printed_theorem,
     product,
     source_of,
@@ -62,7 +63,7 @@ def sliding_window_bounds(
         Condition("resets to round 0 or 1", policy.reset_round <= 1),
         Condition("resets after steps tau, 2 tau, ...", policy.reset_offset == 0),
     )
-    schedule = Schedule(policy.sequence, environment.n_arms, horizon, tau)
+    schedule = Schedule(policy.sequence, environment.n_arms, horizon, policy.window)
     sigma = of_environment(environment) if needs[0].holds else math.nan
     phases = Phases(environment, tau)
     smallest, largest = phases.smallest_gaps, environment.gaps.max(axis=0)
@@ -197,7 +198,8 @@ def corollaries(
 ) -> Iterator[tuple[str, str, Callable[[float], float]]]:
     """Yield name, legend and a bound on an arm's pulls in a block, for a sequence of the paper's.
 
-    The pulls are at most B tau + (ceil(t / tau) + B) times, with l = max(K, ceil(c) + 1) (erratum 16)::
+    The pulls are at most B tau + (ceil(t / tau) + B) times, with c at most tau and l = max(K, ceil(c) + 1)
+    (erratum 16)::
 
         4   f(r) = c      1 + (tau - 1) / (ceil(c) + 1) + 2 l + 2 m (1 + m) l
         5   f(r) = r      sqrt(2 tau + 1/4) - 1/2 + 2 K + 3 + 2 (1 + m) ((K + 2) m + m^2)
@@ -205,7 +207,7 @@ def corollaries(
 
     for K >= 2, G as in Corollary 3.
     """
-    sequence, form = policy.sequence, policy.sequence.form(tau)
+    sequence, form = policy.sequence, policy.sequence.form(policy.window)
     if isinstance(sequence, Constant) and math.isfinite(form.number):
         wait = min(math.ceil(form.number), tau)
         length = max(n_arms, wait + 1)
@@ -240,18 +242,23 @@ def corollaries(
 def orders(
     policy: ForcedExploration, tau: int, phases: Phases
 ) -> Iterator[tuple[str, str, Callable[[Steps], Floats]]]:
-    """Yield version, legend and values of Remark 2's orders in B (at least 1) and t, constant 1."""
+    """Yield version, legend and values of Remark 2's orders in B (at least 1) and t, constant 1.
+
+    They are those of the bounds, for a fixed problem.
+    """
 
     def breaks(steps: Steps) -> Floats:
         return np.asarray(np.maximum(phases.breakpoints(steps), 1.0))
 
+    if not has_order(policy.sequence):
+        return
     if isinstance(policy.sequence, Exponential):
         yield (
             PRINTED,
             "Remark 2: order sqrt(B T) log T",
             lambda steps: np.asarray(np.sqrt(breaks(steps) * steps) * np.log(steps)),
         )
-    elif isinstance(policy.sequence, (Constant, Linear)):
+    else:
         yield (
             PRINTED,
             "Remark 2 as printed: order T^(3/4) sqrt(B log T)",

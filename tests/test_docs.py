@@ -1,0 +1,93 @@
+"""The code of docs/new_policy.md, run as a reader would: files in one folder, blocks in order."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brigand.studies.run import plan_study, run_study
+from brigand.studies.store import Store
+
+PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
+
+
+def blocks(text):
+    """Yield language, file name and content of every fenced block; the name stands in its first line."""
+    for language, content in re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        name = re.match(r"# (\w+\.\w+)\n", content)
+        yield language, name and name[1], content
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files of the page; blocks of Python without a name are script_1.py, ..."""
+    made = tmp_path_factory.mktemp("page")
+    scripts = 0
+    for language, name, content in blocks(PAGE.read_text(encoding="utf-8")):
+        if name is None and language == "python":
+            scripts += 1
+            name = f"script_{scripts}.py"
+        if name is not None:
+            (made / name).write_text(content, encoding="utf-8")
+    return made
+
+
+def python(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=folder, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_page_has_the_files_that_it_speaks_of(folder):
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"my_policy.py", "script_1.py", "test_my_policy.py", "study.yaml"}
+
+
+def test_the_policy_runs_and_prints_what_the_page_shows(folder):
+    printed = python(folder, "-W", "error", "script_1.py")
+    lines = "\n".join(line.rstrip() for line in printed.splitlines())
+    assert lines in PAGE.read_text(encoding="utf-8")
+    assert (folder / "first.png").stat().st_size > 10_000
+
+
+def test_the_policy_passes_its_checks(folder):
+    printed = python(
+        folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_my_policy.py"
+    )
+    assert "3 passed" in printed
+
+
+def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
+    (folder / "faulty.py").write_text(
+        (folder / "my_policy.py")
+        .read_text(encoding="utf-8")
+        .replace('math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan', "math.inf"),
+        encoding="utf-8",
+    )
+    code = (
+        "from brigand.testing import check_policy\nfrom faulty import UCBTuned\n"
+        "try: check_policy(UCBTuned())\nexcept AssertionError as error: print(error)"
+    )
+    printed = python(folder, "-c", code)
+    assert " ".join(printed.split()) in " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    study, _, load = plan_study(folder / "study.yaml", None)
+    assert [contender.name for contender in study.contenders[:3]] == [
+        f"UCB1-tuned (scale = {scale})" for scale in (0.25, 0.5, 1)
+    ]
+    assert load.runs == 5 * 21 * 50
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    small = folder / "small.yaml"
+    small.write_text(text.replace("10_000", "500").replace("instances: 20", "instances: 2"), encoding="utf-8")
+    run_study(small, folder / "out")
+    _, _, again = plan_study(small, folder / "out")
+    assert again.missing == []
+    regret = [Store(folder / "out").get(piece.key)["regret"][:, -1].mean() for piece in again.pieces]
+    assert all(0 < mean < 250 for mean in regret)
