@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,9 +128,9 @@ class Cells:
             Pieces are missing or damaged.
         """
         for key in self._complete(problem, policy):
-            found = _array(self._store.path(key), array)
-            if found is not None:
-                yield found
+            found = self._store.get(key, (array,))
+            if array in found:
+                yield found[array]
 
     def _joined(self, problem: str, policy: str, array: str) -> NDArray[Any] | None:
         joined, done = None, 0
@@ -171,17 +169,3 @@ class Cells:
             raise UnknownNameError(f"policy on {problem!r}", policy, playing)
         cell: dict[str, Any] = self._cells[problem, policy]
         return cell
-
-
-def _array(path: Path, name: str) -> NDArray[Any] | None:
-    """Read one array of a piece, and only that; None if it is not among them."""
-    try:
-        # NumPy leaves a damaged file open that it opened itself.
-        with path.open("rb") as file, np.load(file) as arrays:
-            return arrays[name] if name in arrays.files else None
-    except FileNotFoundError:
-        raise ResultFileError(f"there is no file {str(path)!r}: run the study again.") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ResultFileError(
-            f"{str(path)!r} is damaged ({error}): delete it and run the study again."
-        ) from error

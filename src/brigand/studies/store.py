@@ -16,15 +16,13 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from brigand.errors import ResultFileError
 from brigand.files import atomic, make_folder
-from brigand.studies.work import Arrays
+from brigand.studies.work import Arrays, unpack
 
 MANIFEST = "manifest.json"
 STUDY = "study.yaml"
@@ -69,8 +67,8 @@ class Store:
         with atomic(path) as temporary:
             temporary.write_bytes(content)
 
-    def get(self, key: str) -> Arrays:
-        """Read a piece.
+    def get(self, key: str, names: Sequence[str] | None = None) -> Arrays:
+        """Read a piece: all of its arrays, or those of some names that it has.
 
         Raises
         ------
@@ -79,12 +77,11 @@ class Store:
         """
         path = self.path(key)
         try:
-            # NumPy leaves a damaged file open that it opened itself.
-            with path.open("rb") as file, np.load(file) as arrays:
-                return {name: arrays[name] for name in arrays.files}
+            with path.open("rb") as file:
+                return unpack(file, names)
         except FileNotFoundError:
-            raise ResultFileError(f"there is no file {str(path)!r}; run the study again.") from None
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise ResultFileError(f"there is no file {str(path)!r}: run the study again.") from None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise ResultFileError(
                 f"{str(path)!r} is damaged ({error}): delete it and run the study again."
             ) from error
