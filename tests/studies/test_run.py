@@ -1,5 +1,6 @@
 """Running studies: resumed after any kill, by any number of workers, with the same bytes in the files."""
 
+import contextlib
 import json
 import os
 import random
@@ -119,7 +120,7 @@ def test_two_processes_on_one_folder(tmp_path):
 
 def kill_at_random_moments(tmp_path, times, arguments):
     """Kill a run `times` times, then let it finish; print what was there after each, and what came last."""
-    path = write(tmp_path, horizon=20_000, replications=400)
+    path = write(tmp_path, horizon=20_000, replications=1500)
     run_study(path, tmp_path / "whole")
     whole, out = contents(tmp_path / "whole"), tmp_path / "killed"
     command = [PROGRAM, "run", str(path), "--out", str(out), *arguments]
@@ -133,7 +134,8 @@ def kill_at_random_moments(tmp_path, times, arguments):
         while process.poll() is None and time.monotonic() < patience and len(contents(out)) < goal:
             time.sleep(0.01)
         time.sleep(rng.uniform(0, 0.5))
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it was done
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         found = contents(out)
         there.append(len(found))
