@@ -30,6 +30,11 @@ SEQUENCES = [
 ]
 
 
+def named(sequence):
+    """Return a name that is the same in every process."""
+    return "callable" if callable(getattr(sequence, "values", None)) else repr(sequence)
+
+
 def f_of(sequence, horizon):
     """Return f as a plain function."""
     if isinstance(sequence, br.Sequence):
@@ -70,7 +75,7 @@ def play(f, n_arms, horizon, greedy):
     return (np.array(column) for column in zip(*history, strict=True))
 
 
-@pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
+@pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("n_arms", [2, 3, 5])
 def test_one_leader_makes_exactly_these_forced_pulls_and_rounds(sequence, n_arms):
     horizon = 600
@@ -82,7 +87,7 @@ def test_one_leader_makes_exactly_these_forced_pulls_and_rounds(sequence, n_arms
         assert np.array_equal(schedule.completed(steps, leader), rounds)
 
 
-@pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
+@pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("n_arms", [1, 2, 3, 7])
 def test_rounds_and_forced_pulls_keep_to_lemma_a_whatever_is_greedy(sequence, n_arms):
     horizon = 500
@@ -139,7 +144,7 @@ def test_the_three_sequences_of_the_paper_and_the_printed_lemma_3(sequence, forc
         assert forced[1] < horizon / math.sqrt(horizon) - 1
 
 
-@pytest.mark.parametrize("sequence", [*SEQUENCES[:-1], br.Linear(1e-9), br.Power(0.1)], ids=repr)
+@pytest.mark.parametrize("sequence", [*SEQUENCES[:-1], br.Linear(1e-9), br.Power(0.1)], ids=named)
 def test_ten_to_the_twelve_steps(sequence):
     horizon = 10**12
     schedule = Schedule(sequence, 10, horizon)
@@ -156,7 +161,7 @@ def test_ten_to_the_twelve_steps(sequence):
     assert np.array_equal(ends, schedule.begin)
 
 
-@pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
+@pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("m", [0.0, 0.001, 0.003, 0.7, 30.0, 1e6, math.inf])
 def test_doubt_is_its_sum(sequence, reset, m):

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from brigand.figures import bounds as of_one, style
+from brigand.figures.studies import curves
 from brigand.simulation.results import Results
 
 HEADROOM = 0.2
@@ -43,36 +44,14 @@ def regret(
     """
     if bounds:
         of_one.sole_environment(results)  # or an error, before anything is drawn
-    with mpl.rc_context(style.STYLE):
-        figure = style.new_figure(7.2, 3.5)
-        left, right = figure.subplots(1, 2)
-        style.mark_breakpoints(left, breakpoints)
-        statistics = results.statistics()
-        for place, policy in enumerate(results.dataset["policy"].to_numpy()):
-            table = statistics.loc[policy]
-            steps = table.index.to_numpy()
-            _draw(left, place, policy, steps, *(table[name].to_numpy() for name in ("mean", "low", "high")))
-            _draw(right, place, policy, steps, *(table[name].to_numpy() for name in ("median", "q10", "q90")))
-        horizon = int(results.dataset["step"][-1])
-        unit = "instances" if "instance" in results.dataset.dims else "runs"
-        left.set_title(f"mean and its 95 % interval, {int(statistics['replications'].iloc[0])} {unit}")
-        left.set_xlabel("step t")
-        left.set_ylabel("cumulative pseudo-regret")
-        style.step_axis(left, horizon)
-        left.set_xlim(0, horizon * 1.02)
-        left.set_ylim(0, None)
-        right.set_title("median and 10 %–90 % quantiles")
-        right.set_xlabel("step t, logarithmic axes")
-        right.set_ylabel("cumulative pseudo-regret")
-        if (statistics["median"] > 0).any():  # else there is nothing that a logarithm could show
-            right.set_xscale("log")
-            right.set_yscale("log")
-        if bounds:
-            _draw_bounds(right, results)
-        if title:
-            figure.suptitle(title, fontsize=10)
-        style.add_legend(figure, left)
-        return figure
+    statistics = results.statistics()
+    unit = "instances" if "instance" in results.dataset.dims else "runs"
+    draws = f"{int(statistics['replications'].iloc[0])} {unit}"
+    figure = curves(statistics, title, draws, breakpoints)
+    if bounds:
+        with mpl.rc_context(style.STYLE):
+            _draw_bounds(figure.axes[1], results)
+    return figure
 
 
 def _draw_bounds(axes: Axes, results: Results) -> None:
@@ -101,28 +80,3 @@ def _draw_bounds(axes: Axes, results: Results) -> None:
             label="no proved upper bound is below the\ntrivial one, t times the largest gap",
         )
     axes.legend(handles=[handle], loc="upper left", fontsize=7, handlelength=1.5 if drawn else 0)
-
-
-def _draw(
-    axes: Axes,
-    place: int,
-    label: str,
-    steps: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    middle: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    low: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    high: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-) -> None:
-    color, linestyle, marker = style.line(place)
-    axes.plot(
-        steps,
-        middle,
-        color=color,
-        linestyle=linestyle,
-        label=label,
-        marker=marker,
-        markersize=4.5,
-        markerfacecolor="white",
-        # Markers at equal distances on the page, shifted from line to line.
-        markevery=(0.02 + 0.012 * (place % 10), 0.12) if len(steps) > 20 else 1,
-    )
-    axes.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)

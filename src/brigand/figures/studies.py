@@ -26,7 +26,7 @@ REGRET = "pseudo-regret at T, in units of reward"
 
 
 def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[int] = ()) -> Figure:
-    """Draw regret against steps: mean on linear axes, median on logarithmic ones.
+    """Draw regret against steps: mean on linear axes, median on logarithmic ones; see `figures.regret`.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         Steps that are marked by vertical lines in the left panel.
     """
     with mpl.rc_context(style.STYLE):
-        figure = style.new_figure(7.2, 3.2)
+        figure = style.new_figure(7.2, 3.5)
         left, right = figure.subplots(1, 2)
         style.mark_breakpoints(left, breakpoints)
         for place, policy in enumerate(table.index.unique("policy")):
@@ -55,11 +55,13 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         left.set_ylim(0, None)
         right.set_title("median and 10 %–90 % quantiles")
         right.set_xlabel("step t, logarithmic axes")
+        right.set_ylabel("cumulative pseudo-regret")
         if (table["median"] > 0).any():  # else there is nothing that a logarithm could show
             right.set_xscale("log")
             right.set_yscale("log")
             right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)
-        figure.suptitle(title, fontsize=10)
+        if title:
+            figure.suptitle(title, fontsize=10)
         add_legend(figure, *left.get_legend_handles_labels())
         return figure
 
