@@ -444,3 +444,12 @@ def test_a_shape_that_no_table_can_hold_is_refused_by_name():
 def test_equal_numbers_make_equal_rewards_however_they_are_given(reward, same):
     assert reward == same
     assert hash(reward) == hash(same)
+
+
+@pytest.mark.parametrize("sigma", [1.5, 30.0, 1e7, 1e150])
+def test_a_very_wide_gaussian_that_is_clipped_is_a_coin(sigma):
+    arm = ClippedGaussian(0.5, sigma, 0, 1)
+    inside = 2 * float(stats.norm.cdf(0.5 / sigma)) - 1
+    assert arm.mean == pytest.approx(0.5, rel=1e-12)
+    # 1/4 on both ends, and next to nothing between; bounds are those of a flat density.
+    assert 0.25 * (1 - inside) <= arm.variance <= 0.25 * (1 - inside) + inside / 12 + 1e-12

@@ -80,8 +80,14 @@ class ClippedGaussian(Distribution):
         # About the mean, so that nothing large cancels.
         low, middle, high = self.low - self.mean, self.mu - self.mean, self.high - self.mean
         body = middle * middle * inside - 2 * middle * self.sigma * slope
-        spread = self.sigma * self.sigma * (inside - curve)
-        return max(low * low * below + body + spread + high * high * above, 0.0)
+        body += self.sigma * self.sigma * (inside - curve)
+        if self.sigma > self.high - self.low:
+            # The density is flat, and its parts cancel: Gauss and Legendre's rule is exact to rounding.
+            points, weights = np.polynomial.legendre.leggauss(20)
+            x = (high - low) / 2 * points + (high + low) / 2
+            density = np.exp(-0.5 * ((x - middle) / self.sigma) ** 2) / (math.sqrt(2 * math.pi) * self.sigma)
+            body = float((high - low) / 2 * (weights * x * x * density).sum())
+        return max(low * low * below + body + high * high * above, 0.0)
 
     def _parts(self) -> tuple[float, float, float, float, float]:
         """Return P(below), P(inside), P(above), and pdf and x pdf between the standardised ends."""
