@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -99,14 +100,18 @@ class Study:
         return tuple(steps.tolist())
 
 
+KEPT_ARMS = 100
+_kept = functools.lru_cache(maxsize=1024)(random_environment)
+"""Small random environments are kept: every policy meets them, and one takes as long to make as a short run."""
+
+
 def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> Environment:
     """Return an instance of a problem's recipe."""
     if "environment" in recipe:
         return Environment.from_json(recipe["environment"])
     random = recipe["random"]
-    return random_environment(
-        random["family"], random["arms"], horizon, random["phases"], random["seed"] + instance
-    )
+    make = _kept if random["arms"] * random["phases"] <= KEPT_ARMS else random_environment
+    return make(random["family"], random["arms"], horizon, random["phases"], random["seed"] + instance)
 
 
 def expand(file: StudyFile, source: Source) -> Study:
