@@ -102,7 +102,7 @@ class Study:
 
 KEPT_ARMS = 100
 _kept = functools.lru_cache(maxsize=1024)(random_environment)
-"""Small random environments are kept: every policy meets them, and one takes as long to make as a short run."""
+"""Small random environments are kept: every policy meets them, and making one is as slow as a short run."""
 
 
 def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> Environment:
