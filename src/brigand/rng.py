@@ -3,7 +3,7 @@
 Replication i gets one stream for its rewards, which depends only on (seed, i, environment), and one for
 each policy's choices, which depends only on (seed, i, the policy's JSON form). So results are the same
 bits for any number of workers, any order of policies and any subset of replications, and adding a
-policy changes nobody else's numbers. Nothing global is read or changed.
+policy changes nobody else's numbers. Each thread keeps scratch of its own (`tapes`).
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _problem(
     path: Path | None, family: str | None, arms: int | None, instance_seed: int | None, horizon: int
 ) -> tuple[Environment, str]:
     """Return the environment, and what to call it."""
-    from brigand.cli.tune import read_environment
+    from brigand.environments.environment import read_environment
     from brigand.environments.instances import random_environment
 
     if path is not None:

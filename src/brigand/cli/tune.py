@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from brigand import checks
-from brigand.errors import InvalidValueError, ResultFileError
+from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 
 if TYPE_CHECKING:
-    from brigand.environments.environment import Environment
     from brigand.tuning.search import Tuned
 
 
@@ -54,6 +52,8 @@ def tune(
         problems = Problems.random(family, arms, horizon, workers)
         title = f"{family} rewards, K = {arms}, random instances, T = {horizon:,}"
     else:
+        from brigand.environments.environment import read_environment
+
         given = read_environment(environment)
         problems, arms = Problems.fixed(given, horizon, workers), given.n_arms
         title = f"{environment.name}, K = {arms}, T = {horizon:,}"
@@ -84,23 +84,6 @@ def tune(
     console.print(found.line, soft_wrap=True, highlight=False, markup=False)
     style.save(search.draw(found, horizon, title), folder, "tuning")
     console.print(f"The figure is in [bold]{folder.resolve()}[/]", soft_wrap=True)
-
-
-def read_environment(path: Path) -> Environment:
-    """Return the environment in a JSON file.
-
-    Raises
-    ------
-    ResultFileError
-        The file cannot be read, or holds none.
-    """
-    from brigand.environments.environment import Environment
-
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResultFileError(f"{str(path)!r} cannot be read: {error}") from error
-    return Environment.from_json(data)
 
 
 def _table(title: str, found: Tuned) -> Table:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +17,7 @@ from brigand import checks
 from brigand.environments import draw
 from brigand.environments.distribution import Distribution
 from brigand.environments.totals import TOTAL
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, ResultFileError
 from brigand.spec import Spec
 
 LAW = np.dtype(
@@ -144,6 +146,21 @@ class Environment(Spec):
             bool((~normal).any()),
             bool(normal.any()),
         )
+
+
+def read_environment(path: Path) -> Environment:
+    """Return the environment in a JSON file.
+
+    Raises
+    ------
+    ResultFileError
+        The file cannot be read, or holds none.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ResultFileError(f"{str(path)!r} cannot be read: {error}") from error
+    return Environment.from_json(data)
 
 
 def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:

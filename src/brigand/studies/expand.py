@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from brigand.environments.distribution import Distribution
-from brigand.environments.environment import Environment
+from brigand.environments.environment import Environment, read_environment
 from brigand.environments.instances import random_environment
 from brigand.errors import BrigandError, UnknownNameError
 from brigand.policies.base import Policy
@@ -210,11 +209,7 @@ def _recipe(
         return {"random": arguments}, arguments.pop("instances")
     if entry.file is not None:
         path = source.path.parent / entry.file
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StudyError(f"{str(path)!r} cannot be read: {error}.", (*place, "file")) from error
-        environment = _at((*place, "file"), partial(Environment.from_json, data))
+        environment = _at((*place, "file"), partial(read_environment, path))
     else:
         phases, starts = (entry.phases, entry.starts) if entry.phases else ([entry.arms or []], [1])
         data = {"type": "Environment", "phases": phases, "starts": starts}
