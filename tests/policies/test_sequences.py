@@ -11,8 +11,8 @@ from brigand.policies.sequences import value
 NO_MEMORY = np.zeros(0, [("f", float)])
 
 
-def f(sequence, r, span=100_000):
-    return value(*sequence.form(span), NO_MEMORY, 0, r)
+def f(sequence, r, span=100_000, step=0):
+    return value(*sequence.form(span), NO_MEMORY, 0, r, step)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,15 @@ def f(sequence, r, span=100_000):
 )
 def test_values_are_those_of_the_formula(sequence, values):
     assert [f(sequence, r) for r in (1, 2, 3)] == pytest.approx(values, rel=1e-12)
+
+
+def test_only_the_anytime_sequence_looks_at_the_steps():
+    for sequence in (br.Constant(3), br.Linear(), br.Exponential(2), br.Power(2)):
+        assert f(sequence, 3, step=10) == f(sequence, 3, step=1000)
+        assert not sequence.needs_steps
+    assert br.AnytimeExponential().needs_steps
+    for step in (2, 10, 1000):
+        assert f(br.AnytimeExponential(), 3, step=step) == pytest.approx(math.exp(3 / math.log(step)))
 
 
 def test_the_authors_base_at_100000_steps():
@@ -55,7 +64,7 @@ def test_an_array_goes_on_with_its_last_value():
     policy = br.ForcedExploration(br.Sequence([1, 2, 5]))
     memory, length = policy.memory(2, 100), policy.parameters(2, 100).table
     form = policy.sequence.form(100)
-    assert [value(*form, memory, length, r) for r in (1, 2, 3, 4, 1000)] == [1, 2, 5, 5, 5]
+    assert [value(*form, memory, length, r, 0) for r in (1, 2, 3, 4, 1000)] == [1, 2, 5, 5, 5]
 
 
 def test_a_callable_equals_its_formula():
@@ -131,6 +140,7 @@ def test_infinity_is_allowed():
 
 
 def test_linear_and_power_need_no_horizon():
-    for sequence in (br.Linear(), br.Power(2), br.Constant(4), br.Exponential(1.1), br.Sequence([1, 2])):
+    known = (br.Linear(), br.Power(2), br.Constant(4), br.Exponential(1.1), br.Sequence([1, 2]))
+    for sequence in (*known, br.AnytimeExponential()):
         assert not sequence.needs_span
         br.ForcedExploration(sequence).start(3, None)

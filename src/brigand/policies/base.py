@@ -23,6 +23,9 @@ Kernels
     The decision is made. Clocks, ages, rounds and windows move here.
 ``learn(parameters, header, arms, memory, arm, reward, step)``
     The reward of the pull made at `step` (counted from 1) arrives, maybe late, maybe out of order.
+``miss(parameters, header, arms, memory, arm)``, optional
+    An arm is not among the candidates of this step; called for each such arm between `select` and `pull`.
+    Only for policies whose clocks wait for every arm: most do nothing.
 
 With immediate rewards the three in turn are exactly the published algorithm. Kernels are plain
 functions marked by `brigand.jit.kernel`; `parameters` is a NamedTuple of ints and floats, whose class
@@ -41,7 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.errors import InvalidValueError, UnsupportedRewardError
+from brigand.errors import InvalidValueError, PolicyError, UnsupportedRewardError
+from brigand.jit import kernel
 from brigand.spec import Spec
 
 if TYPE_CHECKING:
@@ -78,12 +82,26 @@ NO_MEMORY = record(unused=0)[:0]
 """The memory of a policy that needs none: an empty table."""
 
 
+@kernel
+def never_mind(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """Do nothing about an arm that is not available."""
+
+
 class Kernels(NamedTuple):
-    """What a policy does: three plain functions, see the module's docstring."""
+    """What a policy does: plain functions, see the module's docstring."""
 
     select: Callable[..., Any]
     pull: Callable[..., None]
     learn: Callable[..., None]
+    miss: Callable[..., None] = never_mind
+
+
+class Explanation(NamedTuple):
+    """Why an arm was chosen: a sentence that a product manager can read, and the numbers in it."""
+
+    kind: str
+    sentence: str
+    data: dict[str, int | float]
 
 
 class State(NamedTuple):
@@ -166,6 +184,20 @@ class Policy(Spec, ABC):
             header["key"] = key
         return State(header, np.repeat(self.arm, n_arms), self.memory(n_arms, horizon))
 
+    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation | None:
+        """Say why an arm was chosen, where there is more to say than how its mean compares.
+
+        Parameters
+        ----------
+        arm : str
+            Its name.
+        header, row
+            The header, and the arm's record, before the pull.
+        among : str
+            ``""``, or ``" of the available arms"`` where some were not candidates.
+        """
+        return None
+
     def informed(self, environment: Environment) -> Self:
         """Return the policy that knows `environment`: itself, for all but oracles."""
         return self
@@ -220,8 +252,26 @@ class BoundedPolicy(Policy):
         return f"the range [{self.low:g}, {self.high:g}]"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return ``"1 step"``, ``"2 steps"``: for sentences."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def need_horizon(policy: str, horizon: int | None) -> int:
     """Return the horizon, or raise if it is not known."""
     if horizon is None:
         raise InvalidValueError(f"{policy} needs the horizon (the number of steps T), and none was given.")
     return horizon
+
+
+def check_choices(policy: Policy, step: int) -> None:
+    """Raise if a loop returned a step at which the policy chose an arm that is not there.
+
+    Raises
+    ------
+    PolicyError
+        `step` is not 0.
+    """
+    if step:
+        name = type(policy).__name__
+        raise PolicyError(f"{name}'s select returned an arm that is not there, at step {step}.")

@@ -35,7 +35,7 @@ from brigand.policies.npts import NPTS, MultinomialTS
 from brigand.policies.phe import PHE
 from brigand.policies.reboot import ReBoot
 from brigand.policies.robust_ucb import RobustUCB
-from brigand.policies.sequences import Constant, Exponential, Linear
+from brigand.policies.sequences import AnytimeExponential, Constant, Exponential, Linear
 from brigand.policies.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
 from brigand.policies.ssmc import SSMC
 from brigand.policies.sstc import SSTC
@@ -50,6 +50,7 @@ CATALOGUE: dict[str, Policy] = {
     "FE-Exp": ForcedExploration(Exponential()),
     "FE-Linear": ForcedExploration(Linear()),
     "FE-Constant": ForcedExploration(Constant()),
+    "FE-Anytime": ForcedExploration(AnytimeExponential()),
     "SW-FE-Exp": ForcedExploration(Exponential(), window=200),
     "SW-FE-Linear": ForcedExploration(Linear(), window=200),
     "SW-FE-Constant": ForcedExploration(Constant(), window=200),

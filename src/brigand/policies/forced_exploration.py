@@ -7,20 +7,19 @@ Rule, at step t (t - 1 pulls made), in round r with threshold f(r), and 0 in rou
     if every arm was pulled since the last round ended: r += 1
 
 SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with
-t mod window = 0. An arm that is absent from the window has no mean, so it is pulled; since an arm is
-absent exactly when it was never pulled or left alone for `window` steps, that is the threshold
+t mod window = 0. An arm that is absent from the window has no mean, so it is pulled: the threshold is
 min(f(r), window), with arms never pulled always due.
 
 Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
-means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed
-sub-Gaussian with an unknown parameter. While the threshold is f, an arm is due ceil(f) + 1 steps after its
-last pull, not f.
+means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed sub-Gaussian
+with an unknown parameter. While the threshold is f, an arm is due ceil(f) + 1 steps after its last pull.
 
 Cost: O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,26 +29,14 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies import sequences, window
-from brigand.policies.base import Header, Kernels, Policy, State, Table, record
-from brigand.policies.kernels import greedy, least_recently_pulled, mean_moved, rank
+from brigand.policies import turns, window
+from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, counted, record
+from brigand.policies.kernels import greedy, mean_moved, rank
 from brigand.policies.sequences import ExplorationSequence, Exponential
+from brigand.policies.turns import enter_round, is_due, limit, miss, next_due, reschedule
 
-HEADER = record(
-    step=0,
-    round=0,
-    threshold=0.0,
-    lap=1,  # like the round, but never reset: marks the arms seen in this round
-    seen=0,  # how many arms were
-    oldest=0,  # the least `last` of all arms
-    due=0.0,  # oldest + threshold: with fewer pulls made, no arm can be due; 0 if one was never pulled
-    next_reset=0,
-    leader=-1,
-    second=0.0,
-    slot=0,
-    block=1,
-)
-ARM = record(last=0, lap=0, pulls=0, forced=0, **window.ARM)
+HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
+ARM = record(pulls=0, forced=0, **turns.ARM, **window.ARM)
 MEMORY = record(**window.SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
 
 
@@ -65,12 +52,6 @@ class ForcedExplorationParameters(NamedTuple):
 
 
 @kernel
-def is_due(header: Header, arms: Table, arm: int) -> bool:
-    last = arms[arm]["last"]
-    return last == 0 or header["step"] - last >= header["threshold"]
-
-
-@kernel
 def select(
     parameters: Any,
     header: Header,
@@ -81,43 +62,30 @@ def select(
 ) -> int:
     uniform = rng.random()
     if header["step"] >= header["due"]:
-        arm = least_recently_pulled(arms, candidates)
-        if is_due(header, arms, arm):
+        arm = next_due(header, arms, candidates)
+        if arm >= 0:
             return arm
     return greedy(header, arms, candidates, uniform)
-
-
-@kernel
-def enter_round(parameters: Any, header: Header, memory: Table, round_: int) -> None:
-    header["round"] = round_
-    if round_ == 0:
-        header["threshold"] = 0.0
-        return
-    threshold = sequences.value(
-        parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_
-    )
-    if parameters.window > 0:
-        threshold = min(threshold, float(parameters.window))
-    header["threshold"] = threshold
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if is_due(header, arms, arm):
         arms[arm]["forced"] += 1
+    schedule_changed = arm == header["first"]
+    catches_up = arms[arm]["pulls"] < header["round"]
     arms[arm]["pulls"] += 1
-    schedule_changed = arms[arm]["last"] == header["oldest"]
     header["step"] += 1
     arms[arm]["last"] = header["step"]
 
     if arms[arm]["lap"] != header["lap"]:
         arms[arm]["lap"] = header["lap"]
         header["seen"] += 1
-        if header["seen"] == len(arms):
-            header["seen"] = 0
-            header["lap"] += 1
-            enter_round(parameters, header, memory, header["round"] + 1)
-            schedule_changed = True
+    if header["seen"] == len(arms):
+        header["seen"] = 0
+        header["lap"] += 1
+        enter_round(parameters, header, arms, memory, header["round"] + 1)
+        schedule_changed = True
 
     if parameters.window > 0:
         gone = window.advance(header, arms, memory, arm, parameters.window)
@@ -127,15 +95,14 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
             rank(header, arms)
         if header["step"] == header["next_reset"]:
             header["next_reset"] += parameters.window
-            enter_round(parameters, header, memory, parameters.reset_round)
+            enter_round(parameters, header, arms, memory, parameters.reset_round)
             schedule_changed = True
 
+    if catches_up:
+        arms[arm]["wait"] = min(header["threshold"], limit(parameters, header, memory, arms[arm]["pulls"]))
+        schedule_changed = True
     if schedule_changed:
-        oldest = arms[0]["last"]
-        for other in range(1, len(arms)):
-            oldest = min(oldest, arms[other]["last"])
-        header["oldest"] = oldest
-        header["due"] = oldest + header["threshold"] if oldest > 0 else 0.0
+        reschedule(header, arms)
 
 
 @kernel
@@ -160,7 +127,7 @@ class ForcedExploration(Policy):
     Parameters
     ----------
     sequence : ExplorationSequence
-        f(r): `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
+        f(r): `Exponential`, `Linear`, `Constant`, `Power`, `AnytimeExponential` or `Sequence`.
     window : int, optional
         Means are taken over the last `window` steps, for rewards that change. None: over all steps.
     reset_round : int
@@ -193,7 +160,7 @@ class ForcedExploration(Policy):
     reset_round: int = 1
     reset_offset: int = 0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
@@ -202,8 +169,8 @@ class ForcedExploration(Policy):
     def __post_init__(self) -> None:
         if not isinstance(self.sequence, ExplorationSequence):
             raise InvalidValueError(
-                "ForcedExploration's sequence must be Constant, Linear, Exponential, Power or Sequence, "
-                f"not {self.sequence!r}."
+                "ForcedExploration's sequence must be Constant, Linear, Exponential, Power, "
+                f"AnytimeExponential or Sequence, not {self.sequence!r}."
             )
         if self.window is not None:
             self._keep(window=checks.integer("window", self.window, 1))
@@ -236,6 +203,26 @@ class ForcedExploration(Policy):
         if self.window is not None:
             state.header["next_reset"] = self.reset_offset or self.window
         return state
+
+    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation:
+        last, count = int(row["last"]), int(row["count"])
+        if last == 0:
+            return Explanation("forced", f"{arm} was never chosen before", {})
+        waited, wait, round_ = int(header["step"]) - last, float(row["wait"]), int(header["round"])
+        if waited >= wait:
+            data = {"waited": waited, "limit": wait, "round": round_}
+            rule = f"in round {round_} no arm waits longer than {math.ceil(wait)}"
+            if row["pulls"] < round_:
+                rule = (
+                    f"a new arm with {counted(row['pulls'], 'pull')} waits no longer than {math.ceil(wait)}"
+                )
+            return Explanation("forced", f"{arm} was last chosen {counted(waited, 'step')} ago; {rule}", data)
+        if count == 0:
+            return Explanation("greedy", f"no mean{among} is known, and {arm} was chosen longest ago", {})
+        mean = float(row["mean"])
+        of = f" of the last {self.window} steps" if self.window is not None else ""
+        sentence = f"{arm} has the highest mean{among}, {mean:.3g} over {counted(count, 'reward')}{of}"
+        return Explanation("greedy", sentence, {"mean": mean, "rewards": count})
 
     def _table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
         """Return a sequence without a formula as numbers, as far as the rounds can get."""

@@ -161,9 +161,17 @@ def rank(header: Header, arms: Table) -> None:
 
 @kernel
 def mean_moved(header: Header, arms: Table, arm: int) -> None:
-    """Keep the leader right after a change of one arm's mean: O(1) as long as the leader stays ahead."""
-    if arm != header["leader"] or not arms[arm]["mean"] > header["second"]:
-        rank(header, arms)
+    """Keep the leader right after a change of one arm's mean: O(1) as long as the leader stays ahead.
+
+    ``second`` may then be more than the next mean, which costs a needless `rank` later and changes nothing.
+    """
+    leader, mean = header["leader"], arms[arm]["mean"]
+    if arm == leader and mean > header["second"]:
+        return
+    if arm != leader and leader >= 0 and mean < arms[leader]["mean"]:
+        header["second"] = max(header["second"], mean)
+        return
+    rank(header, arms)
 
 
 @kernel

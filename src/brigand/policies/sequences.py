@@ -8,7 +8,6 @@ whatever the sequence.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence as AbstractSequence
@@ -22,11 +21,10 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Table
+from brigand.policies.tabulated import check_values, first_values, name_of, tabulate
 from brigand.spec import Spec, import_name, type_name
 
-CONSTANT, LINEAR, EXPONENTIAL, POWER, TABULATED = range(5)
-MAX_ROUNDS = 10_000_000
-"""The longest tabulation of a Python callable."""
+CONSTANT, LINEAR, EXPONENTIAL, POWER, TABULATED, ANYTIME = range(6)
 
 
 class Form(NamedTuple):
@@ -46,8 +44,11 @@ def power(base: float, exponent: float) -> float:
 
 
 @kernel
-def value(kind: int, number: float, shift: int, memory: Table, length: int, round_: int) -> float:
-    """Return f(round_), round_ >= 1; a tabulated f is in the first `length` rows of ``memory["f"]``."""
+def value(kind: int, number: float, shift: int, memory: Table, length: int, round_: int, step: int) -> float:
+    """Return f(round_), round_ >= 1; a tabulated f is in the first `length` rows of ``memory["f"]``.
+
+    `step` is the number of pulls made so far; only `AnytimeExponential` looks at it.
+    """
     r = float(round_ + shift)
     if kind == LINEAR:
         return number * r
@@ -57,6 +58,8 @@ def value(kind: int, number: float, shift: int, memory: Table, length: int, roun
         return power(r, number)
     if kind == TABULATED:
         return memory[min(round_, length) - 1]["f"]
+    if kind == ANYTIME:
+        return power(math.e, r / math.log(max(float(step), 2.0)))
     return number
 
 
@@ -67,6 +70,11 @@ class ExplorationSequence(Spec, ABC):
     @property
     def needs_span(self) -> bool:
         """Whether the sequence depends on the horizon, or on the window where there is one."""
+        return False
+
+    @property
+    def needs_steps(self) -> bool:
+        """Whether f(r) depends on the step at which round r begins, and so is not known beforehand."""
         return False
 
     @abstractmethod
@@ -181,6 +189,30 @@ class Exponential(ExplorationSequence):
 
 
 @dataclass(frozen=True)
+class AnytimeExponential(ExplorationSequence):
+    """f(r) = exp(r / log t), t the steps made when round r begins: `Exponential` for an unknown horizon.
+
+    It is ours, not the paper's, whose base is exp(1 / log T). The base is evaluated anew at the beginning of
+    each round, with the steps so far in place of T; if f came out less than in the round before, it stays as
+    it was. Where one arm gets all greedy pulls, each other arm is forced (1 + o(1)) (log t)^2 times in t
+    steps, as by `Exponential` with T = t. ``docs/anytime.md`` works that out, says when f wants to decrease,
+    and shows what it costs, and what many quick rounds at the start do: those in which no reward has come,
+    say.
+
+    With a window f is at most the window, and t goes on through the resets: f(1) = exp(1 / log t) is then
+    little more than 1, and in each block between resets f grows the more slowly the later it is. There
+    `Exponential` needs no horizon either, for its base depends on the window.
+    """
+
+    @property
+    def needs_steps(self) -> bool:
+        return True
+
+    def form(self, span: int | None) -> Form:
+        return Form(ANYTIME, 0.0, 0)
+
+
+@dataclass(frozen=True)
 class Power(ExplorationSequence):
     """f(r) = (r + shift) ** exponent. Needs no horizon.
 
@@ -214,7 +246,7 @@ class Sequence(ExplorationSequence):
     ----------
     values : array-like or callable
         An array holds f(1), f(2), ..., and its last value goes on for ever. A callable takes r = 1, 2, ...
-        and is tabulated, with a check, as far as a run can get (at most `MAX_ROUNDS` rounds).
+        and is tabulated, with a check, as far as a run can get (at most `tabulated.MAX_ROUNDS` rounds).
 
     Raises
     ------
@@ -232,9 +264,9 @@ class Sequence(ExplorationSequence):
     def __post_init__(self) -> None:
         values = import_name(self.values) if isinstance(self.values, str) else self.values
         if callable(values):
-            _check_values([_called(values, r) for r in range(1, 65)])
+            check_values(first_values(values))
         else:
-            values = _check_values(values)
+            values = check_values(values)
         self._keep(values=values)
 
     def to_json(self) -> dict[str, Any]:
@@ -245,16 +277,7 @@ class Sequence(ExplorationSequence):
         """
         if not callable(self.values):
             return super().to_json()
-        f = self.values
-        name = f"{getattr(f, '__module__', '')}:{getattr(f, '__qualname__', type(f).__name__)}"
-        try:
-            importable = import_name(name) is f
-        except InvalidValueError:
-            importable = False
-        if not importable:
-            first = repr([_called(f, r) for r in range(1, 65)])
-            name += f" (not importable, {hashlib.sha256(first.encode()).hexdigest()[:16]})"
-        return {"type": type_name(type(self)), "values": name}
+        return {"type": type_name(type(self)), "values": name_of(self.values)}
 
     def form(self, span: int | None) -> Form:
         return Form(TABULATED, 0.0, 0)
@@ -262,39 +285,13 @@ class Sequence(ExplorationSequence):
     def table(self, span: int | None, rounds: int | None) -> NDArray[np.float64]:
         if not callable(self.values):
             return np.array(self.values)
-        values: list[float] = []
-        span = _need_span(self, span)
-        while (rounds is None or len(values) < rounds) and (not values or values[-1] <= span):
-            if len(values) == MAX_ROUNDS:
-                raise InvalidValueError(
-                    f"a callable sequence is tabulated for at most {MAX_ROUNDS} rounds, and this run may "
-                    "have more; use Constant, Linear, Power, Exponential, or an array."
-                )
-            values.append(_called(self.values, len(values) + 1))
-        return np.array(_check_values(values))
+        return np.array(tabulate(self.values, _need_span(self, span), rounds))
 
 
 def _need_span(sequence: ExplorationSequence, span: int | None) -> int:
     if span is None:
         raise InvalidValueError(
             f"{sequence!r} depends on the horizon (the number of steps T) or a window, and neither is "
-            "known; give its value, or use Linear(), which needs neither."
+            "known; give its value, or use Linear() or AnytimeExponential(), which need neither."
         )
     return span
-
-
-def _check_values(values: object) -> tuple[float, ...]:
-    result = checks.numbers_tuple("the sequence", values, infinite=True)
-    for r, (before, now) in enumerate(zip((0.0, *result), result, strict=False), start=1):
-        if now < 0:
-            raise InvalidValueError(f"the sequence must not be negative, but f({r}) = {now!r}.")
-        if now < before:
-            raise InvalidValueError(
-                f"the sequence must not decrease, but f({r - 1}) = {before!r} and f({r}) = {now!r}."
-            )
-    return result
-
-
-def _called(f: Callable[[int], float], r: int) -> float:
-    """Return f(r) as a float."""
-    return checks.number(f"f({r})", f(r), infinite=True)

@@ -97,7 +97,7 @@ def enter_round(parameters: Any, clock: Any, memory: Table, round_: int) -> None
     """Begin a round."""
     clock["round"] = round_
     clock["threshold"] = sequences.value(
-        parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_
+        parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_, clock["step"]
     )
 
 

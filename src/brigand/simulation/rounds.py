@@ -34,7 +34,7 @@ def count_rounds(parameters: Any, memory: Table, round_: int, room: int, most: f
         return rounds, rounds * first + rounds * (rounds - 1) // 2
     while rounds + 1 <= most:
         threshold = sequences.value(
-            parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_ + rounds
+            parameters.kind, parameters.number, parameters.shift, memory, parameters.table, round_ + rounds, 0
         )
         length = whole(np.ceil(threshold)) + 1
         if steps + length > room:

@@ -224,9 +224,10 @@ def skip_loop(play: Callable[..., None]) -> Callable[..., None]:
 
 
 def can_skip(policy: Policy) -> bool:
-    """Return whether the policy can be run by skipping: FE without a window, and ETC."""
-    fe = type(policy) is ForcedExploration and policy.window is None
-    return fe or type(policy) is ExploreThenCommit
+    """Return whether it can be run by skipping: FE without a window, if f is known beforehand, and ETC."""
+    if type(policy) is ForcedExploration:
+        return policy.window is None and not policy.sequence.needs_steps
+    return type(policy) is ExploreThenCommit
 
 
 class SkipRunner:

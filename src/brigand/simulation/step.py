@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from brigand import jit
 from brigand.environments.draw import draw
-from brigand.errors import PolicyError
-from brigand.policies.base import Header, Kernels, Policy, Table
+from brigand.policies.base import Header, Kernels, Policy, Table, check_choices
 from brigand.rng import Stream, tapes
 from brigand.simulation.plan import Plan, Runs
 
@@ -212,16 +211,3 @@ class Runner:
         )
         check_choices(self._policy, failed)
         return Runs(regret, pulls, arms["forced"] if "forced" in (arms.dtype.names or ()) else None)
-
-
-def check_choices(policy: Policy, step: int) -> None:
-    """Raise if a loop returned a step at which the policy chose an arm that is not there.
-
-    Raises
-    ------
-    PolicyError
-        `step` is not 0.
-    """
-    if step:
-        name = type(policy).__name__
-        raise PolicyError(f"{name}'s select returned an arm that is not there, at step {step}.")

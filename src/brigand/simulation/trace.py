@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.errors import InvalidValueError
-from brigand.policies.base import Policy
+from brigand.policies.base import Policy, check_choices
 from brigand.rng import Stream, check_seed
 from brigand.simulation.plan import check_sum
-from brigand.simulation.step import check_choices, trace_loop
+from brigand.simulation.step import trace_loop
 
 
 def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool = True) -> NDArray[np.int64]:

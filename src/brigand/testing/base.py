@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from brigand.environments.discrete import Bernoulli, FiniteSupport
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
-from brigand.policies.base import Policy, State
-from brigand.simulation.step import check_choices, trace_loop
+from brigand.policies.base import Policy, State, check_choices
+from brigand.simulation.step import trace_loop
 
 Options = ParamSpec("Options")
 Check = Callable[Concatenate[Policy, Options], None]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from brigand.policies.base import Policy
+from brigand.policies.base import Policy, check_choices
 from brigand.simulation.run import simulate
-from brigand.simulation.step import check_choices, trace_loop
+from brigand.simulation.step import trace_loop
 from brigand.testing.base import COMPILED, check, environment_for, fit, generator, knowing, require
 from brigand.testing.late import LEVEL
 

@@ -27,7 +27,9 @@ def bounds(environment: Environment, policy: Policy, horizon: int) -> tuple[Boun
     Returns
     -------
     tuple of Bound
-        With those whose conditions fail: ask ``bound.holds``. Upper bounds first, then lower ones.
+        With those whose conditions fail: ask ``bound.holds``. Upper bounds first, then lower ones. For FE
+        with `AnytimeExponential` only those that hold for every policy: the paper's theorems need f(r) known
+        beforehand.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def bounds(environment: Environment, policy: Policy, horizon: int) -> tuple[Boun
         raise InvalidValueError(f"policy must be a policy such as UCB1(0, 1), not {policy!r}.")
     horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
     found: list[Bound] = []
-    if isinstance(policy, ForcedExploration):
+    if isinstance(policy, ForcedExploration) and not policy.sequence.needs_steps:
         of_fe = forced_exploration_bounds if policy.window is None else sliding_window_bounds
         found += of_fe(environment, policy, horizon)
     found += comparator_bounds(environment, policy, horizon)

@@ -61,9 +61,14 @@ def forced_exploration_bounds(
     ----------
     environment : Environment
     policy : ForcedExploration
-        Without a window.
+        Without a window, its f known beforehand.
     horizon : int
         T.
+
+    Raises
+    ------
+    InvalidValueError
+        f is not known beforehand.
     """
     schedule = Schedule(policy.sequence, environment.n_arms, horizon)
     needs = (stationary(environment), is_sub_gaussian(environment))

@@ -50,6 +50,12 @@ class Schedule:
         Of SW-FE: then f is at most the window, since an arm absent from it is pulled, and the defaults depend
         on it. The schedule is that of the steps after a reset.
 
+    Raises
+    ------
+    InvalidValueError
+        An argument is not allowed; f is not known beforehand (`AnytimeExponential`); or there are too many
+        groups.
+
     Examples
     --------
     >>> from brigand import Constant
@@ -66,6 +72,11 @@ class Schedule:
         self.n_arms = checks.integer("n_arms", n_arms, 1)
         self.horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
         policy = ForcedExploration(sequence, window)
+        if sequence.needs_steps:
+            raise InvalidValueError(
+                f"{sequence!r} has no schedule: its f(r) depends on the step at which round r begins, and "
+                "so on the rewards; the paper's theorems need f(r) known beforehand."
+            )
         form = sequence.form(horizon if window is None else window)
         length = policy.parameters(n_arms, horizon).table
         found: tuple[Any, ...] = (
@@ -226,13 +237,13 @@ def group_loop() -> Callable[..., int]:
     ) -> int:
         groups, round_, total = 0, 1, 0
         while total <= horizon:
-            wait = int(np.ceil(min(sequences.value(kind, number, shift, memory, table, round_), cap)))
+            wait = int(np.ceil(min(sequences.value(kind, number, shift, memory, table, round_, 0), cap)))
             # As many rounds as could be needed; the last of this length is sought by doubling, then halving.
             low, high = round_, round_ + (horizon - total) // (wait + 1) + 1
             stride = 1
             while low < high:
                 middle = min(low + stride, high)
-                f = min(sequences.value(kind, number, shift, memory, table, middle), cap)
+                f = min(sequences.value(kind, number, shift, memory, table, middle, 0), cap)
                 if int(np.ceil(f)) == wait:
                     low = middle
                     stride *= 2

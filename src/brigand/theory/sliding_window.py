@@ -53,9 +53,14 @@ def sliding_window_bounds(
     ----------
     environment : Environment
     policy : ForcedExploration
-        With a window.
+        With a window, its f known beforehand.
     horizon : int
         T.
+
+    Raises
+    ------
+    InvalidValueError
+        f is not known beforehand.
     """
     tau = min(policy.window or horizon, horizon)
     needs = (

@@ -166,7 +166,7 @@ def python_line(sequence: ExplorationSequence) -> str:
     if not isinstance(sequence, Steps):
         fields = {"Constant": "value", "Linear": "slope", "Power": "exponent", "Exponential": "base"}
         name = type(sequence).__name__
-        number = getattr(sequence, fields[name])
+        number = getattr(sequence, fields[name]) if name in fields else None
         return f"br.{name}()" if number is None else f"br.{name}({number!r})"
     values = np.array(sequence.values)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
@@ -253,15 +253,19 @@ def draw(found: Tuned, horizon: int, title: str = "") -> Figure:
 
 
 def tabulate(sequence: ExplorationSequence, horizon: int, most: int = 10_000) -> list[float]:
-    """Return f(1), f(2), ... for as many rounds as a run of two arms can have, or the first `most`."""
+    """Return f(1), f(2), ... for as many rounds as a run of two arms can have, or the first `most`.
+
+    If f depends on the steps, they are those of a run in which one arm gets all greedy pulls.
+    """
     policy = ForcedExploration(sequence)
     parameters, memory = policy.parameters(2, horizon), policy.memory(2, horizon)
     form = (parameters.kind, parameters.number, parameters.shift, memory, parameters.table)
     values: list[float] = []
-    steps = 0.0
+    steps = 2.0
     while steps < horizon and len(values) < most:
-        values.append(float(value(*form, len(values) + 1)))
-        steps += max(values[-1], 1.0) + 1
+        f = float(value(*form, len(values) + 1, int(steps)))
+        values.append(max(f, values[-1] if values else 0.0))
+        steps += max(2.0, math.ceil(min(values[-1], horizon)) + 1)
     return values
 
 
