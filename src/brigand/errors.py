@@ -4,10 +4,13 @@
 
     BrigandError
     ├── InvalidValueError (also a ValueError)     a value that is not allowed
-    │   └── UnsupportedRewardError                a reward outside of what a policy accepts
+    │   ├── UnsupportedRewardError                a reward outside of what a policy accepts
+    │   └── ConflictingRewardError                a second, different reward of one decision
     ├── UnknownNameError (also a LookupError)     a name that nothing here bears
+    ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
     ├── PolicyError                               a policy that broke the contract
-    └── ResultFileError (also an OSError)         a result file that cannot be read or written
+    ├── ResultFileError (also an OSError)         a result file that cannot be read or written
+    └── StorageError (also an OSError)            a store of bandits that cannot be read or written
 
 Each message says what was given and what is allowed.
 """
@@ -53,9 +56,21 @@ class UnknownNameError(BrigandError, LookupError):
         return f"unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
 
 
+class ConflictingRewardError(InvalidValueError):
+    """A second reward of one decision, and another one than the first."""
+
+
+class UnknownDecisionError(BrigandError, LookupError):
+    """A decision that the bandit has not made."""
+
+
 class PolicyError(BrigandError):
     """A policy that broke the contract: it chose an arm that is not there."""
 
 
 class ResultFileError(BrigandError, OSError):
     """A result file that cannot be read or written."""
+
+
+class StorageError(BrigandError, OSError):
+    """A store of bandits that cannot be read or written."""

@@ -1,0 +1,235 @@
+"""Connections to one SQLite file: opened when needed, kept for the next transaction, never shared.
+
+A fork is met before it happens. SQLite keeps its locks per process, and its memory of them per file: a
+connection that a child opens while it has inherited another one to the same file believes in locks that
+only its parent holds. So idle connections are closed before each fork, and a process that has inherited
+one in the middle of a transaction is told so instead of going on without locks.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.pool import NullPool
+
+from brigand.errors import StorageError
+from brigand.storage.failures import FAILURES, explain, patiently
+from brigand.storage.location import Location, identity
+from brigand.storage.transaction import Transaction
+
+READ, WRITE = "BEGIN", "BEGIN IMMEDIATE"
+
+_POOLS: weakref.WeakSet[Connections] = weakref.WeakSet()
+_GUARD = threading.RLock()  # of _POOLS; a signal handler may fork while it is held: hence the R
+_FORKING: list[Connections] = []
+_INHERITED: list[Connections] = []
+
+
+class Connections:
+    """Connections to one file, for any number of threads; each transaction has one for itself.
+
+    Parameters
+    ----------
+    location : Location
+        The file; it is there.
+    synchronous : str
+        SQLite's setting of that name.
+    busy_timeout : float
+        Seconds to wait for others.
+
+    Raises
+    ------
+    StorageError
+        This process was forked in the middle of a transaction on the same file.
+    """
+
+    def __init__(self, location: Location, synchronous: str, busy_timeout: float) -> None:
+        self.path = location.path
+        self.busy_timeout = busy_timeout
+        self.lock = threading.RLock()
+        self._writer = threading.Lock()
+        self._mode = "ro" if location.read_only else "rw"
+        self._synchronous = synchronous
+        self.identity = identity(self.path)
+        self._process = os.getpid()
+        self._closed = False
+        self._idle: list[Connection] = []
+        self._busy: set[Connection] = set()
+        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
+        if self.identity in {pool.identity for pool in _INHERITED}:
+            raise self._forked()
+        with _GUARD:
+            _POOLS.add(self)
+
+    def _connect(self) -> sqlite3.Connection:
+        # Never mode=rwc: a file that was deleted must not come back empty.
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode={self._mode}",
+            uri=True,
+            timeout=0,  # `patiently` waits
+            isolation_level=None,  # transactions begin where we say so
+            check_same_thread=False,
+        )
+        try:
+            connection.execute(f"PRAGMA synchronous={self._synchronous}")
+            # macOS, alone, leaves data in the drive's cache otherwise.
+            connection.execute("PRAGMA fullfsync=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[Transaction]:
+        """Run a transaction: committed on leaving, rolled back on any exception.
+
+        Parameters
+        ----------
+        begin : str
+            `READ`, or `WRITE`: one at a time, among all threads and processes.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read or written, is locked, was replaced, or the store was closed.
+        """
+        with self._alone() if begin == WRITE else nullcontext():
+            connection = self._take()
+            transaction = Transaction(connection, self.path, self.busy_timeout)
+            try:
+                transaction.begin(begin)
+                yield transaction
+                transaction.commit()
+            finally:
+                self._give(connection, transaction.end())
+
+    def use_wal(self) -> None:
+        """Switch the file to a write-ahead log, so that readers and the writer do not wait for each other.
+
+        Raises
+        ------
+        StorageError
+            SQLite cannot, for instance on a network drive, or others keep the file.
+        """
+        connection = self._take()
+        try:
+            mode = patiently(lambda: _use_wal(connection), self.busy_timeout)
+        except FAILURES as error:
+            raise explain(error, self.path, self.busy_timeout) from error
+        finally:
+            self._give(connection, sound=False)
+        if mode != "wal":
+            raise StorageError(f"{str(self.path)!r} cannot have a write-ahead log where it is.")
+
+    def close(self) -> None:
+        """Close what is idle now, and the rest when its transaction is over."""
+        with self.lock:
+            self._closed = True
+            self._close_idle()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        writer = self._writer  # a fork puts another in its place
+        if not writer.acquire(timeout=self.busy_timeout):
+            raise StorageError(
+                f"{str(self.path)!r} is locked: other threads have kept it for {self.busy_timeout:g} seconds."
+            )
+        try:
+            yield
+        finally:
+            writer.release()
+
+    def _take(self) -> Connection:
+        try:
+            return patiently(self._lend, self.busy_timeout)
+        except FAILURES as error:
+            raise explain(error, self.path, self.busy_timeout) from error
+
+    def _lend(self) -> Connection:
+        with self.lock:
+            if self._closed:
+                raise StorageError(f"the store of {str(self.path)!r} was closed.")
+            if self._process != os.getpid():
+                raise self._forked()
+            if identity(self.path) != self.identity:
+                raise StorageError(f"{str(self.path)!r} was replaced by another file; open it again.")
+            connection = self._idle.pop() if self._idle else self._engine.connect()
+            self._busy.add(connection)
+            return connection
+
+    def _give(self, connection: Connection, sound: bool) -> None:
+        if self._process != os.getpid():  # it is our parent's: not even to be closed
+            return
+        with self.lock:
+            self._busy.discard(connection)
+            if sound and not self._closed:
+                self._idle.append(connection)
+                return
+        with suppress(*FAILURES):
+            connection.close()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(*FAILURES):
+                self._idle.pop().close()
+
+    def _forked(self) -> StorageError:
+        return StorageError(
+            f"{str(self.path)!r} was in use when this process was forked, and SQLite's locks do not pass to "
+            "a child: fork while no transaction is open, or start processes by 'spawn'."
+        )
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection, in use or not."""
+        return bool(self._idle or self._busy)
+
+    def before_fork(self) -> None:
+        """Let nobody open a connection until the fork is over, and leave none that is idle."""
+        self.lock.acquire()
+        self._close_idle()
+
+    def after_fork(self) -> None:
+        """Go on in a child, if it has inherited no connection to the file."""
+        self._writer = threading.Lock()  # a thread that had it is not in the child
+        if self.identity not in {pool.identity for pool in _INHERITED}:
+            self._process = os.getpid()
+
+
+def _use_wal(connection: Connection) -> str:
+    mode = str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
+    if mode != "wal":
+        mode = str(connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one())
+    return mode
+
+
+def _before_fork() -> None:
+    _GUARD.acquire()
+    _FORKING.extend(_POOLS)
+    for pool in _FORKING:
+        pool.before_fork()
+
+
+def _after_fork() -> None:
+    while _FORKING:
+        _FORKING.pop().lock.release()
+    with suppress(RuntimeError):  # programs that embed Python may fork without asking `_before_fork`
+        _GUARD.release()
+
+
+def _after_fork_in_child() -> None:
+    # They are kept, because closing their connections would meddle with the parent's transactions.
+    _INHERITED.extend(pool for pool in _POOLS if pool.connected)
+    for pool in list(_POOLS):
+        pool.after_fork()
+    _after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -1,0 +1,69 @@
+"""What SQLite's failures mean to somebody who keeps bandits in a file, and which of them pass."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from brigand.errors import BrigandError, InvalidValueError, StorageError
+
+T = TypeVar("T")
+
+FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeEncodeError)
+"""What a statement can raise."""
+
+REASONS = {
+    sqlite3.SQLITE_FULL: "cannot be written: the disk, or the database, is full",
+    sqlite3.SQLITE_READONLY: "cannot be written: it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database",
+    sqlite3.SQLITE_CORRUPT: "is damaged",
+    sqlite3.SQLITE_CONSTRAINT: "refuses what it already holds (a decision has one tell and one default)",
+}
+LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+
+def patiently(action: Callable[[], T], timeout: float) -> T:
+    """Return what `action` returns, and repeat it for `timeout` seconds while others keep the file.
+
+    SQLite's own waiting is not used: its pauses grow to 100 ms, while a transaction takes less than one. Four
+    busy processes then leave the file idle most of the time, and one of them may wait for seconds.
+    """
+    deadline, pause = None, 0.0005
+    while True:
+        try:
+            return action()
+        except FAILURES as error:
+            now = time.monotonic()
+            deadline = now + timeout if deadline is None else deadline
+            if _code(error) not in LOCKED or now >= deadline:
+                raise
+        time.sleep(pause)
+        pause = min(1.1 * pause, 0.01)
+
+
+def explain(error: Exception, path: Path, busy_timeout: float) -> BrigandError:
+    """Return the error that says what went wrong with the file at `path`."""
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidValueError(f"text with lone surrogates cannot be stored: {error}.")
+    original = _original(error)
+    if _code(error) in LOCKED:
+        return StorageError(
+            f"{str(path)!r} is locked: others have kept it for {busy_timeout:g} seconds ({original})."
+        )
+    reason = REASONS.get(_code(error), "cannot be read or written")
+    return StorageError(f"{str(path)!r} {reason}: {original}.")
+
+
+def _original(error: BaseException) -> BaseException:
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def _code(error: BaseException) -> int:
+    extended: int = getattr(_original(error), "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return extended & 0xFF  # the low byte is the kind, the others are details

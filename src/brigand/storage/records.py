@@ -1,0 +1,218 @@
+"""Reading and writing what a store holds of one bandit, inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Select, bindparam
+from sqlalchemy.dialects import sqlite
+
+from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
+from brigand.storage.schema import EVENTS, KINDS, SNAPSHOTS
+from brigand.storage.transaction import Row, Transaction
+
+NAMES = {code: kind for kind, code in KINDS.items()}
+CHUNK = 500
+"""Rows read at once, and numbers in one query: older builds of SQLite take no more than 999."""
+
+
+def _with_rewards() -> Select[Any]:
+    asked, told, default = (EVENTS.alias(name) for name in ("asked", "told", "defaulted"))
+    joined: sa.FromClause = asked
+    for other, kind in ((told, TELL), (default, DEFAULT)):
+        same = (other.c.bandit_id == asked.c.bandit_id) & (other.c.step == asked.c.step)
+        joined = joined.outerjoin(other, same & (other.c.kind == KINDS[kind]))
+    columns = (asked.c.step, asked.c.arm, asked.c.at, asked.c.data)
+    rewards = (told.c.value, told.c.counted, told.c.at, default.c.value, default.c.at)
+    wanted = (asked.c.bandit_id == bindparam("bandit")) & (asked.c.kind == KINDS[ASK])
+    return sa.select(*columns, *rewards).select_from(joined).where(wanted).order_by(asked.c.step)
+
+
+def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
+    return sa.select(*columns).where(table.c.bandit_id == bindparam("bandit"))
+
+
+# Statements are built once, so that SQLAlchemy compiles each only once, too.
+_E, _S = EVENTS.c, SNAPSHOTS.c
+_step = sa.literal_column("asked.step", sa.BigInteger)
+
+LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
+SINCE = (
+    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data)
+    .where(_E.seq > bindparam("seq"))
+    .order_by(_E.seq)
+)
+STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
+DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
+HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
+SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
+APPEND = EVENTS.insert()
+_SNAPSHOT = sqlite.insert(SNAPSHOTS)
+SAVE = _SNAPSHOT.on_conflict_do_update(
+    index_elements=[_S.bandit_id], set_={"seq": _SNAPSHOT.excluded.seq, "state": _SNAPSHOT.excluded.state}
+)
+
+
+class Reading:
+    """What a store holds of one bandit, as of one moment. All of its methods raise StorageError.
+
+    Parameters
+    ----------
+    transaction : Transaction
+        Its end is the end of this.
+    bandit_id : int
+        The bandit.
+    """
+
+    def __init__(self, transaction: Transaction, bandit_id: int) -> None:
+        self._transaction = transaction
+        self._bandit_id = bandit_id
+
+    def _rows(self, statement: Select[Any], **parameters: object) -> Sequence[Row]:
+        return self._transaction.rows(statement, {"bandit": self._bandit_id, **parameters})
+
+    def last(self) -> int:
+        """Return the number of the last event, 0 if there is none.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        """
+        rows = self._rows(LAST)
+        return int(rows[0][0]) if rows else 0
+
+    def steps(self) -> int:
+        """Return how many decisions there are.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        """
+        rows = self._rows(STEPS)
+        return int(rows[0][0]) if rows else 0
+
+    def since(self, seq: int) -> list[Event]:
+        """Return the events after number `seq`, in order; numbers have no gaps.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        """
+        return [Event(NAMES[row[0]], *row[1:]) for row in self._rows(SINCE, seq=seq)]
+
+    def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
+        """Return those of the decisions `steps` that there are, by step.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        """
+        found: dict[int, Found] = {}
+        for start in range(0, len(steps), CHUNK):
+            for row in self._rows(DECISIONS, steps=steps[start : start + CHUNK]):
+                found[row[0]] = _found(_logged(row))
+        return found
+
+    def snapshot(self) -> tuple[int, str] | None:
+        """Return the number of the last event that the latest state has seen, and that state as JSON.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read.
+        """
+        rows = self._rows(SNAPSHOT)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
+        """Yield the decisions after `after_step` in order, `limit` at most, with all that is known of them.
+
+        They are read a few at a time, so that a long log does not fill the memory; all of them while the
+        transaction lasts.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be read, or the transaction is over.
+        """
+        return islice(self._history(after_step), limit)
+
+    def _history(self, after: int) -> Iterator[Logged]:
+        while rows := self._rows(HISTORY, after=after, limit=CHUNK):
+            yield from map(_logged, rows)
+            after = rows[-1][0]
+
+
+class Writing(Reading):
+    """What a store holds of one bandit, while nobody else can write."""
+
+    def append(self, events: Sequence[Event], after: int) -> None:
+        """Add events to the log, numbered from ``after + 1``.
+
+        Parameters
+        ----------
+        events : sequence of Event
+            May be empty.
+        after : int
+            Number of the last event, as seen in this transaction.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written; or the log holds such a number, or such an event of the same
+            decision, already. Nothing of this transaction will stay.
+        InvalidValueError
+            A text has lone surrogates. Nothing of this transaction will stay.
+        """
+        rows = [_row(self._bandit_id, after + i, event) for i, event in enumerate(events, 1)]
+        if rows:
+            self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
+
+    def save(self, seq: int, state: str) -> None:
+        """Replace the snapshot.
+
+        Parameters
+        ----------
+        seq : int
+            Number of the last event that the state has seen.
+        state : str
+            JSON.
+
+        Raises
+        ------
+        StorageError
+            The file cannot be written. Nothing of this transaction will stay.
+        InvalidValueError
+            The text has lone surrogates. Nothing of this transaction will stay.
+        """
+        self._transaction.run(SAVE, {"bandit_id": self._bandit_id, "seq": seq, "state": state})
+
+
+def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
+    return {
+        "bandit_id": bandit_id,
+        "seq": seq,
+        "kind": KINDS[event.kind],
+        "step": event.step,
+        "arm": event.arm,
+        "value": None if event.value is None else float(event.value),  # an integer would come back as one
+        "counted": event.counted,
+        "at": event.at,
+        "data": event.data,
+    }
+
+
+def _logged(row: Row) -> Logged:
+    step, arm, asked_at, data, value, counted, told_at, default, default_at = row
+    return Logged(step, arm, asked_at, data, value, bool(counted), told_at, default, default_at)
+
+
+def _found(logged: Logged) -> Found:
+    return Found(logged.arm, logged.value, logged.counted, logged.default)

@@ -1,0 +1,127 @@
+"""The tables of a store, and the steps from older versions of them to this one.
+
+All names begin with ``brigand_``, so that a store can live in a file that holds other tables.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Column, Connection, Table
+
+from brigand.errors import StorageError
+from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
+
+VERSION = 1
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+"""For each version, the step from it to the next one; it runs inside a transaction."""
+
+KINDS = {ASK: 1, TELL: 2, DEFAULT: 3, ADD: 4, REMOVE: 5}
+"""Kinds of events and their codes in the column ``kind``."""
+
+
+class _AsGiven(sa.types.UserDefinedType[float]):
+    """A column without a type: one of type REAL stores whole numbers as integers, and so loses -0.0."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return ""
+
+
+METADATA = sa.MetaData()
+
+SCHEMA = Table(
+    "brigand_schema",
+    METADATA,
+    Column("version", sa.Integer, nullable=False),
+    Column("written_by", sa.Text, nullable=False),
+)
+
+BANDITS = Table(
+    "brigand_bandits",
+    METADATA,
+    Column("id", sa.Integer, primary_key=True),
+    Column("name", sa.Text, nullable=False, unique=True),
+    Column("uid", sa.Text, nullable=False),
+    Column("definition", sa.Text, nullable=False),
+    Column("created_at", sa.Double, nullable=False),
+)
+
+EVENTS = Table(
+    "brigand_events",
+    METADATA,
+    Column("bandit_id", sa.Integer, primary_key=True),
+    Column("seq", sa.BigInteger, primary_key=True),
+    Column("kind", sa.Integer, nullable=False),
+    Column("step", sa.BigInteger),
+    Column("arm", sa.Integer, nullable=False),
+    Column("value", sa.Double().with_variant(_AsGiven(), "sqlite")),
+    Column("counted", sa.Boolean, nullable=False),
+    Column("at", sa.Double, nullable=False),
+    Column("data", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# A decision has at most one tell and one default. Events of arms have no step, and NULLs never collide.
+sa.Index("brigand_events_step", EVENTS.c.bandit_id, EVENTS.c.step, EVENTS.c.kind, unique=True)
+
+SNAPSHOTS = Table(
+    "brigand_snapshots",
+    METADATA,
+    Column("bandit_id", sa.Integer, primary_key=True),
+    Column("seq", sa.BigInteger, nullable=False),
+    Column("state", sa.Text, nullable=False),
+)
+
+
+def found(connection: Connection, path: Path) -> int | None:
+    """Return the version of the tables in the file, None if it has none.
+
+    Raises
+    ------
+    StorageError
+        They are of a newer version than this package knows, or not what they seem.
+    """
+    if not sa.inspect(connection).has_table(SCHEMA.name):
+        return None
+    row = connection.execute(sa.select(SCHEMA.c.version, SCHEMA.c.written_by)).first()
+    if row is None or not isinstance(row.version, int):
+        raise StorageError(f"{str(path)!r} has a table {SCHEMA.name} that Brigand did not write.")
+    if row.version > VERSION:
+        raise StorageError(
+            f"{str(path)!r} was written by Brigand {row.written_by}, with version {row.version} of its "
+            f"tables; this is Brigand {_package()}, which knows them up to version {VERSION}. Install "
+            f"Brigand {row.written_by} or newer to open it."
+        )
+    return row.version
+
+
+def bring_up_to_date(connection: Connection, path: Path) -> None:
+    """Create the tables, or change older ones; inside a transaction for writing.
+
+    Raises
+    ------
+    StorageError
+        The tables are of a newer version, or there is no way from their version to this one.
+    """
+    version = found(connection, path)
+    if version == VERSION:  # another process was quicker
+        return
+    if version is None:
+        METADATA.create_all(connection, checkfirst=False)
+    else:
+        for step in range(version, VERSION):
+            if step not in MIGRATIONS:
+                raise StorageError(f"{str(path)!r}: Brigand does not know version {step} of its tables.")
+            MIGRATIONS[step](connection)
+        connection.execute(SCHEMA.delete())
+    connection.execute(SCHEMA.insert(), {"version": VERSION, "written_by": _package()})
+
+
+def _package() -> str:
+    return importlib.metadata.version("brigand")
