@@ -10,13 +10,14 @@ import os
 import growth
 import others
 import processes
+import serving
 import skipping
 import speed
 from measure import Report
 
 import brigand as br
 
-PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory")
+PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live")
 
 
 def main():
@@ -35,6 +36,7 @@ def main():
         "peers": lambda: others.report(out, options.repetitions),
         "start": lambda: processes.report_start(out),
         "memory": lambda: processes.report_memory(out),
+        "live": lambda: serving.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

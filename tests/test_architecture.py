@@ -19,8 +19,8 @@ FLOORS = [
     {"rng"},
     {"policies", "environments"},
     {"simulation", "theory"},
-    {"figures", "testing"},
-    {"papers", "tuning", "studies"},
+    {"figures", "testing", "storage"},
+    {"papers", "tuning", "studies", "live"},
     {"cli"},
 ]
 

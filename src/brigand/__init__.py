@@ -30,13 +30,18 @@ if TYPE_CHECKING:
     from brigand.environments.instances import random_environment as random_environment
     from brigand.errors import (
         BrigandError as BrigandError,
+        ConflictingRewardError as ConflictingRewardError,
         InvalidValueError as InvalidValueError,
         PolicyError as PolicyError,
         ResultFileError as ResultFileError,
+        StorageError as StorageError,
+        UnknownDecisionError as UnknownDecisionError,
         UnknownNameError as UnknownNameError,
         UnsupportedRewardError as UnsupportedRewardError,
     )
     from brigand.jit import kernel as kernel
+    from brigand.live.bandit import Bandit as Bandit
+    from brigand.live.decision import Decision as Decision, Told as Told
     from brigand.policies.ad_switch import AdSwitch as AdSwitch
     from brigand.policies.ada_iltcb import AdaILTCB as AdaILTCB
     from brigand.policies.base import (
@@ -77,6 +82,7 @@ if TYPE_CHECKING:
     from brigand.policies.reboot import ReBoot as ReBoot
     from brigand.policies.robust_ucb import RobustUCB as RobustUCB
     from brigand.policies.sequences import (
+        AnytimeExponential as AnytimeExponential,
         Constant as Constant,
         ExplorationSequence as ExplorationSequence,
         Exponential as Exponential,
@@ -110,9 +116,12 @@ _HOME = {
     "environments.environment": "Environment",
     "environments.instances": "random_environment",
     "errors": (
-        "BrigandError InvalidValueError PolicyError ResultFileError UnknownNameError UnsupportedRewardError"
+        "BrigandError ConflictingRewardError InvalidValueError PolicyError ResultFileError StorageError "
+        "UnknownDecisionError UnknownNameError UnsupportedRewardError"
     ),
     "jit": "kernel",
+    "live.bandit": "Bandit",
+    "live.decision": "Decision Told",
     "policies.base": "BoundedPolicy Kernels Policy record",
     "policies.baselines": "Oracle UniformRandom oracle",
     "policies.catalogue": "CATALOGUE",
@@ -147,7 +156,7 @@ _HOME = {
     "policies.ssmc": "SSMC",
     "policies.sstc": "SSTC",
     "policies.sub_sampling": "LBSDA RBSDA WRSDA",
-    "policies.sequences": "Constant Exponential ExplorationSequence Linear Power Sequence",
+    "policies.sequences": "AnytimeExponential Constant Exponential ExplorationSequence Linear Power Sequence",
     "policies.thompson": "ThompsonBeta ThompsonGaussian",
     "policies.ucb1": "UCB1",
     "simulation.results": "Results",

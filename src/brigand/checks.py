@@ -81,3 +81,10 @@ def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple
         needed = "a number" if infinite else "finite"
         raise InvalidValueError(f"{name}[{where}] must be {needed}, not {array[where]}.")
     return tuple(array.tolist())
+
+
+def text(name: str, value: object) -> str:
+    """Return `value` if it is a string."""
+    if not isinstance(value, str):
+        raise InvalidValueError(f"{name} must be a string, not {value!r}.")
+    return value

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from brigand.cli.bandit_text import visible
 from brigand.errors import BrigandError
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line, never in a traceback."""
-    from brigand.cli import bounds, catalogue, errata, paper, results, studies, tune, validate
+    from brigand.cli import bandit, bounds, catalogue, errata, paper, results, studies, tune, validate
 
     app.command("paper")(paper.paper)
     app.command("run")(studies.run)
@@ -34,6 +35,7 @@ def main() -> None:
     app.command("tune")(tune.tune)
     app.command("bounds")(bounds.bounds)
     app.command("errata")(errata.errata)
+    app.add_typer(bandit.app, name="bandit")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
     for stream in (sys.stdout, sys.stderr):
@@ -42,7 +44,8 @@ def main() -> None:
     try:
         app()
     except BrigandError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"[red]Error:[/] {escape(str(error))}")
+        console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+        console.print(f"[red]Error:[/] {escape(visible(str(error)))}")
         sys.exit(2)
 
 

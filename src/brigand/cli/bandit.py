@@ -1,0 +1,294 @@
+"""``brigand bandit``: live bandits in a store, from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from brigand import checks
+from brigand.cli.bandit_text import count_text, find_policy, label, labels, policy_title, store_url, visible
+from brigand.errors import InvalidValueError, ResultFileError
+
+if TYPE_CHECKING:
+    from brigand.live.bandit import Bandit
+
+app = typer.Typer(
+    help="Live bandits: ask for an arm, tell its reward.\n\n"
+    "Any number of processes on one machine may use a store at once. Times are UTC.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The bandit's name in the store.")]
+Store = Annotated[
+    str, typer.Option(envvar="BRIGAND_STORE", help="URL of the store, or the path of its SQLite file.")
+]
+DEFAULT_STORE = "sqlite:///brigand.db"
+MOST = 1_000_000
+"""Decisions in one call."""
+BECAME = {
+    "learned": "learned",
+    "repeated": "told before: nothing changed",
+    "history": "kept for history: its arm was removed, or a default value was learned before",
+}
+
+
+@app.command()
+def create(
+    name: Name,
+    arm: Annotated[list[str], typer.Option(help="An arm's name; once for each arm.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="A policy's name ('brigand policies'), its JSON form ('brigand policies --json'), or a file "
+            "that holds that."
+        ),
+    ] = "FE-Linear",
+    seed: Annotated[int | None, typer.Option(help="Of the policy's own choices. By default drawn.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="The most decisions that there will ever be; some policies need it.")
+    ] = None,
+    reward_timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="After this time, a default stands in for a missing reward."),
+    ] = None,
+    default_reward: Annotated[
+        float | None, typer.Option(metavar="REWARD", help="The default; given with --reward-timeout.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Make a bandit, and the store if it is not there.
+
+    Your own policy ("type": "module:Class") is imported by each command: its folder must be in PYTHONPATH.
+    """
+    from brigand.live.bandit import Bandit
+
+    bandit = Bandit(
+        arm,
+        find_policy(policy),
+        store=store_url(store),
+        name=name,
+        seed=seed,
+        horizon=horizon,
+        reward_timeout=reward_timeout,
+        default_reward=default_reward,
+    )
+    with closing(bandit):
+        typer.echo(f"{label(name)} is in {visible(store)}: {policy_title(bandit.policy)}, arms {labels(arm)}")
+
+
+@app.command()
+def ask(
+    name: Name,
+    n: Annotated[int, typer.Option("-n", help="How many decisions.")] = 1,
+    among: Annotated[
+        list[str] | None, typer.Option(help="An arm that is available now; once for each. By default all.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line, with the numbers in the reason.")
+    ] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Choose an arm. Prints the decision's id, the arm and the reason, between tabs.
+
+    Tell the reward with the id: brigand bandit tell NAME ID REWARD.
+    """
+    checks.integer("n", n, 1, MOST)
+    with _opened(store, name) as bandit:
+        decisions = bandit.ask(n, among=among or None)
+    for made in decisions:
+        if as_json:
+            keys = ("id", "step", "arm", "explored", "reason", "data")
+            typer.echo(json.dumps({key: getattr(made, key) for key in keys}))
+        else:
+            typer.echo(f"{made.id}\t{label(made.arm)}\t{visible(made.reason)}")
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # so that a reward may be -1
+def tell(
+    name: Name,
+    decision: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The decision's id, as ask printed it.")
+    ] = None,
+    reward: Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="Many rewards, all or none: CSV or Parquet with columns decision and reward."),
+    ] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Tell the reward of a decision: in any order, at any time. Twice is as good as once."""
+    unknown = [given for given in (name, decision) if given is not None and given.startswith("--")]
+    if unknown:
+        raise InvalidValueError(f"no such option: {unknown[0]!r}; see brigand bandit tell --help.")
+    if (decision is None) != (reward is None) or (decision is None) == (file is None):
+        raise InvalidValueError("give a decision's id and its reward, or --file with many of them.")
+    if file is not None:
+        _tell_all(store, name, file)
+    elif decision is not None and reward is not None:
+        with _opened(store, name) as bandit:
+            told = bandit.tell(decision, _reward(reward))
+        typer.echo(BECAME[told])
+
+
+def _reward(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValueError(f"a reward is a number, not {text!r}.") from None
+
+
+def _tell_all(store: str, name: str, file: Path) -> None:
+    from brigand.cli.bandit_import import Bounds, read_rewards
+
+    with _stoppable("nothing was told"), _opened(store, name) as bandit:
+        told = bandit.tell_many(read_rewards(file, Bounds.of(bandit)))
+    counts = {key: sum(result == key for result in told) for key in BECAME}
+    for key, text in BECAME.items():
+        if counts[key] or key == "learned":
+            typer.echo(f"{counts[key]:,} {text}")
+
+
+@app.command()
+def add_arm(
+    name: Name,
+    arm: Annotated[str, typer.Argument(metavar="ARM", help="The new arm's name.")],
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Put a new arm into service; a name that was removed starts afresh."""
+    with _opened(store, name) as bandit:
+        bandit.add_arm(arm)
+        typer.echo(f"{label(arm)} is in service now: arms {labels(bandit.arms())}")
+
+
+@app.command()
+def remove_arm(
+    name: Name,
+    arm: Annotated[str, typer.Argument(metavar="ARM", help="The arm's name.")],
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Take an arm out of service: it is never chosen again, and rewards that still come are history."""
+    with _opened(store, name) as bandit:
+        bandit.remove_arm(arm)
+        typer.echo(f"{label(arm)} is out of service now: arms {labels(bandit.arms())}")
+
+
+@app.command("list")
+def list_(store: Store = DEFAULT_STORE) -> None:
+    """List the bandits in a store: their policies, the arms in service, how many decisions they made."""
+    from brigand.cli.bandit_show import overview
+    from brigand.live.listing import bandits
+
+    found = bandits(store_url(store))
+    if found:
+        console = Console()
+        console.print(overview(found, console.width))
+    else:
+        typer.echo(f"There is no bandit in {visible(store)}; make one: brigand bandit create --help")
+
+
+@app.command()
+def show(
+    name: Name,
+    watch: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How often to read again, on a terminal.")
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print once, as if there were no terminal.")] = False,
+    level: Annotated[float, typer.Option(help="Of each arm's interval.")] = 0.95,
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="LOW HIGH",
+            help="The range of the rewards, if it is known: intervals are exact then. By default that which "
+            "the policy was told.",
+        ),
+    ] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Show what is known of each arm, and keep it up to date until Ctrl-C."""
+    seconds = checks.number("watch", watch, 0.05, 86_400)
+    try:
+        from brigand.cli import bandit_show
+
+        console = Console()
+        with _opened(store, name) as bandit:
+            view = bandit_show.View(bandit, name, level, support)
+            # Not a terminal, also if FORCE_COLOR says so: that is for colours, and a pipe never ends.
+            if once or not sys.stdout.isatty() or not console.is_terminal or console.is_dumb_terminal:
+                console.print(view.draw(console.width))
+            else:
+                bandit_show.watch(console, view, seconds)
+    except KeyboardInterrupt:
+        return
+
+
+@app.command()
+def export(
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its name ends in .csv or .parquet.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Write all decisions with their reasons and rewards to a file. Times are ISO 8601, UTC."""
+    from brigand.cli.bandit_export import file_kind, write_history
+
+    file_kind(file)
+    if not force and file.exists():
+        raise ResultFileError(f"{str(file)!r} is there already; --force replaces it.")
+    with (
+        _stoppable("nothing was written"),
+        _opened(store, name) as bandit,
+        Console().status("writing") as status,
+    ):
+        done = write_history(bandit, file, lambda n: status.update(f"writing: {count_text(n, 'decision')}"))
+    typer.echo(f"{count_text(done, 'decision')} are in {visible(str(file))}")
+
+
+@app.command("import")
+def import_(
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or Parquet; an export, for instance.")],
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Take in decisions that were made elsewhere, all or none: a bandit starts with what you know already.
+
+    Columns: arm, in service; reward, empty if it is still to come; and if you have them asked_at and told_at,
+    ISO 8601 or seconds since 1970. Other columns are ignored.
+    """
+    from brigand.cli.bandit_import import Bounds, read_past
+
+    with (
+        _stoppable("nothing was imported"),
+        _opened(store, name) as bandit,
+        Console().status("reading") as status,
+    ):
+        past = read_past(file, Bounds.of(bandit))
+        status.update(f"learning from {count_text(len(past), 'decision')}")
+        bandit.record(past)
+    typer.echo(f"{count_text(len(past), 'decision')} from {visible(str(file))} are in {label(name)} now")
+
+
+@contextmanager
+def _opened(store: str, name: str) -> Iterator[Bandit]:
+    from brigand.live.bandit import Bandit
+
+    with closing(Bandit.open(store_url(store), name)) as bandit:
+        yield bandit
+
+
+@contextmanager
+def _stoppable(outcome: str) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        Console(stderr=True).print(f"Stopped; {outcome}.")
+        raise typer.Exit(130) from None

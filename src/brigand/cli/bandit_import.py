@@ -1,0 +1,235 @@
+"""A past log, or a list of rewards, read from a file: ``brigand bandit import`` and ``tell --file``.
+
+CSV is read with the standard library's `csv`, which takes text for what it is and knows lines; numbers and
+times are read here, so that every mistake has its line and its column.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence, Set
+from datetime import UTC, datetime
+from pathlib import Path
+from sys import intern
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+
+from brigand.cli.bandit_export import CHUNK, TIMES, file_kind, parquet_modules
+from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
+
+if TYPE_CHECKING:
+    from brigand.live.bandit import Bandit
+    from brigand.live.core import Past
+
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+
+
+class Row(NamedTuple):
+    """A row of a file: where it begins, and some of its cells."""
+
+    place: str
+    cells: Sequence[Any]
+
+
+class Bounds(NamedTuple):
+    """What a bandit takes in: arms in service, and the least and the greatest reward."""
+
+    arms: Set[str]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, bandit: Bandit) -> Self:
+        """Return those of a bandit."""
+        from brigand.live.core import MAX_REWARD
+
+        low, high = bandit.policy.reward_support
+        return cls(set(bandit.arms()), max(low, -MAX_REWARD), min(high, MAX_REWARD))
+
+
+def read_past(path: Path, bounds: Bounds) -> list[Past]:
+    """Read a past log: columns ``arm`` and ``reward``, and if they are there ``asked_at`` and ``told_at``.
+
+    Raises
+    ------
+    InvalidValueError
+        The file is no such log; the message has the line and the column.
+    ResultFileError
+        It cannot be read.
+    """
+    from brigand.live.core import Past
+
+    return [
+        Past(
+            _arm(arm, bounds, here),
+            _reward(reward, bounds, here),
+            _time(asked_at, here, "asked_at"),
+            _time(told_at, here, "told_at"),
+        )
+        for here, (arm, reward, asked_at, told_at) in _rows(path, ("arm", "reward"), TIMES)
+    ]
+
+
+def read_rewards(path: Path, bounds: Bounds) -> list[tuple[str, float]]:
+    """Read rewards: columns ``decision`` and ``reward``.
+
+    Raises
+    ------
+    InvalidValueError
+        The file is no such list; the message has the line and the column.
+    ResultFileError
+        It cannot be read.
+    """
+    found = []
+    for here, (decision, cell) in _rows(path, ("decision", "reward"), ()):
+        reward = _reward(cell, bounds, here)
+        if reward is None:
+            _refuse(here, "reward", "it is empty; leave out decisions whose reward is still to come.")
+        found.append((str(decision), reward))
+    return found
+
+
+def _rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
+    """Yield the cells of columns that must be there, and of those that may, None where they are not."""
+    try:
+        if path.suffix.lower() == ".csv":
+            yield from _csv_rows(path, needed, more)
+        else:
+            yield from _parquet_rows(path, needed, more)
+    except OSError as error:
+        if isinstance(error, ResultFileError):
+            raise
+        raise ResultFileError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _csv_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
+    line = 1
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin with a mark
+            reader = csv.reader(file, strict=True)
+            names = [name.strip() for name in next(reader, ())]
+            places = _places(path, names, needed, more)
+            line = reader.line_num + 1
+            for cells in reader:
+                if cells:
+                    if len(cells) != len(names):
+                        raise InvalidValueError(
+                            f"{path}, line {line} has {len(cells)} fields; the first line names {len(names)}."
+                        )
+                    yield Row(f"{path}, line {line}", [None if k is None else cells[k] for k in places])
+                line = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidValueError(f"{path}, line {line}: this is no CSV: {error}.") from None
+    except UnicodeDecodeError:
+        raise InvalidValueError(f"{path}, line {_first_undecoded(path)}: this is not UTF-8 text.") from None
+
+
+def _first_undecoded(path: Path) -> int:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
+def _parquet_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
+    pa, parquet = parquet_modules()
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            places = _places(path, names, needed, more)
+            line = 1
+            for batch in file.iter_batches(CHUNK, columns=[names[k] for k in places if k is not None]):
+                columns = {
+                    name: _microseconds(pa, column).to_pylist()
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
+                nothing = [None] * batch.num_rows
+                for cells in zip(*(columns.get(name, nothing) for name in needed + more), strict=True):
+                    yield Row(f"{path}, row {line}", cells)
+                    line += 1
+    except pa.ArrowException as error:
+        raise InvalidValueError(f"{path} is no Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _microseconds(pa: Any, column: Any) -> Any:
+    """Return times in Python's unit, and all other columns as they are."""
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return column.cast(pa.timestamp("us", tz=column.type.tz), safe=False)
+
+
+def _places(
+    path: Path, names: Sequence[str], needed: tuple[str, ...], more: tuple[str, ...]
+) -> list[int | None]:
+    """Return where columns are; None for those that need not be there, and are not."""
+    if not names:
+        raise InvalidValueError(f"{path} is empty: its first line names the columns {' and '.join(needed)}.")
+    for name in needed + more:
+        if names.count(name) > 1:
+            raise InvalidValueError(f"{path}: there are {names.count(name)} columns {name!r}.")
+        if name in needed and name not in names:
+            listed = ", ".join(repr(found) for found in names[:10])
+            raise InvalidValueError(
+                f"{path}: there is no column {name!r}. The first line of a CSV file names the columns, "
+                f"separated by commas; here {listed}."
+            )
+    return [names.index(name) if name in names else None for name in needed + more]
+
+
+# Cells: text from CSV, other values from Parquet.
+
+
+def _arm(cell: object, bounds: Bounds, here: str) -> str:
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        cell = str(cell)
+    if not isinstance(cell, str):
+        _refuse(here, "arm", f"an arm's name is a text, not {cell!r}.")
+    if cell not in bounds.arms:
+        _refuse(here, "arm", str(UnknownNameError("arm", cell, bounds.arms)))
+    return intern(cell)
+
+
+def _reward(cell: object, bounds: Bounds, here: str) -> float | None:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    value = _float(cell)
+    if value is None:
+        _refuse(here, "reward", f"{cell!r} is no number.")
+    if not math.isfinite(value):
+        _refuse(here, "reward", f"{cell!r} is not finite; leave the field empty if it is still to come.")
+    if not bounds.low <= value <= bounds.high:
+        _refuse(here, "reward", f"{cell!r} is not in [{bounds.low:g}, {bounds.high:g}], as is needed here.")
+    return value
+
+
+def _float(cell: object) -> float | None:
+    if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):
+        return None
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _time(cell: object, here: str, column: str) -> float | None:
+    """Return a time in seconds since the epoch; one without a zone is UTC."""
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    moment = cell if isinstance(cell, datetime) else None
+    value = _float(cell) if moment is None else None
+    if value is None:
+        try:
+            moment = moment or datetime.fromisoformat(str(cell).strip())
+            value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            _refuse(here, column, f"{cell!r} is no time: give ISO 8601, or seconds since 1970.")
+    if not EARLIEST <= value < LATEST:
+        _refuse(here, column, f"{cell!r} is not between 1900 and 2200; numbers are seconds since 1970.")
+    return value
+
+
+def _refuse(here: str, column: str, message: str) -> NoReturn:
+    raise InvalidValueError(f"{here}, column {column}: {message}")

@@ -1,0 +1,1 @@
+"""Bandits that serve: ask for an arm, tell its reward."""

@@ -1,0 +1,111 @@
+"""What a bandit answers: decisions with their reasons, and what became of a reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brigand.live.engine import Choice
+from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TOLD
+from brigand.policies.base import Explanation, Policy, counted
+
+
+class Told(StrEnum):
+    """What became of a reward."""
+
+    LEARNED = "learned"
+    """The policy has learned it."""
+    REPEATED = "repeated"
+    """The same reward had been told before; nothing happened."""
+    HISTORY = "history"
+    """It is kept in the history only: its arm was removed, or its default value had been learned before."""
+
+
+class Basis(NamedTuple):
+    """What a decision was made on."""
+
+    policy: Policy
+    choice: Choice
+    place: int
+    names: Sequence[str]
+    among: str
+
+
+class Decision:
+    """An arm that was chosen.
+
+    Attributes
+    ----------
+    id : str
+        Tell the reward with this; unique among all decisions of all bandits.
+    step : int
+        Its number among the bandit's decisions, from 1.
+    arm : str
+    explored : bool
+        Whether it was chosen in spite of its mean: a forced pull of FE, or an arm that has not the highest
+        mean.
+    """
+
+    __slots__ = ("_basis", "arm", "explored", "id", "step")
+
+    def __init__(self, id: str, step: int, arm: str, explored: bool, basis: Basis) -> None:
+        self.id = id
+        self.step = step
+        self.arm = arm
+        self.explored = explored
+        self._basis = basis
+
+    @property
+    def reason(self) -> str:
+        """Why the arm was chosen, in one sentence."""
+        explanation = self._explanation
+        return f"{explanation.kind}: {explanation.sentence}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The numbers in the reason, and its kind: ``"forced"``, ``"explored"`` or ``"greedy"``."""
+        explanation = self._explanation
+        return {"kind": explanation.kind, **explanation.data}
+
+    @property
+    def _explanation(self) -> Explanation:
+        return explain(self._basis)
+
+    def __repr__(self) -> str:
+        return (
+            f"Decision(id={self.id!r}, step={self.step}, arm={self.arm!r}, explored={self.explored}, "
+            f"reason={self.reason!r})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decision) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+def explain(basis: Basis) -> Explanation:
+    """Say why an arm was chosen: in the policy's words, or by how its mean compares with the best."""
+    policy, (calls, headers, rows), place, names, among = basis
+    call = calls[place].tolist()
+    arm = names[int(call[ARM])]
+    header = np.frombuffer(headers, policy.header.dtype)[place]
+    row = np.frombuffer(rows, policy.arm.dtype)[place]
+    said = policy.explain(arm, header, row, among)
+    if said is not None:
+        return said
+    told, mean = int(call[TOLD]), call[MEAN]
+    if told == 0:
+        return Explanation("explored", f"no reward of {arm} is known yet", {"rewards": 0})
+    data: dict[str, int | float] = {"mean": mean, "rewards": told}
+    its = f"{mean:.3g} over {counted(told, 'reward')}"
+    if not call[EXPLORED]:
+        return Explanation("greedy", f"{arm} has the highest mean{among}, {its}", data)
+    best, best_mean, best_told = names[int(call[BEST])], call[BEST_MEAN], int(call[BEST_TOLD])
+    data |= {"best_mean": best_mean, "best_rewards": best_told}
+    highest = f"{best}, which has the highest mean{among}, {best_mean:.3g} over {best_told:,}"
+    sentence = f"{type(policy).__name__} prefers {arm}, whose mean is {its}, to {highest}"
+    return Explanation("explored", sentence, data)

@@ -1,0 +1,257 @@
+"""What decides the next choice of a live bandit: the policy's state, its generator, and the arms in service.
+
+An engine is a function of its settings and of the log of events: `replay` makes it from them. It has one row
+for every arm that ever was. An arm that is not in service is no candidate; a new arm is a new row, so all is
+replayed, as if the policy had known from the beginning of an arm that was not available. Nothing is stored
+here (see `brigand.live.bandit`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import jit
+from brigand.live.loop import COLUMNS, DEFAULT, LEARN, LEDGER, PULL, REWARD, Calls, live_loop
+from brigand.live.settings import Settings
+from brigand.live.tables import read_table, write_table
+from brigand.policies.base import Table, check_choices
+from brigand.rng import Stream
+from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
+
+SCHEMA = 1
+"""Of an engine's JSON form."""
+AT_ONCE = 4096
+"""Events that are replayed in one call of the loop."""
+CHANGE = [-1]
+
+
+class Choice(NamedTuple):
+    """What was decided: calls (`brigand.live.loop`), and the records before each pull, as bytes."""
+
+    calls: Calls
+    headers: bytes
+    rows: bytes
+
+
+class Engine:
+    """The state of a live bandit.
+
+    Parameters
+    ----------
+    settings : Settings
+    n_rows : int
+        How many arms there are to be, in all.
+
+    Raises
+    ------
+    InvalidValueError
+        The policy needs the horizon, and it is not given.
+    """
+
+    def __init__(self, settings: Settings, n_rows: int) -> None:
+        self.settings = settings
+        policy, horizon = settings.policy, settings.horizon
+        self._generator = Stream(settings.seed, policy).generator(0)
+        self._address = jit.addresses(self._generator)
+        state = policy.start(n_rows, horizon, int(self._generator.integers(2**63)))
+        self.header, self.arms, self.memory = np.array([state.header]), state.arms, state.memory
+        self.ledger = np.repeat(LEDGER, n_rows)
+        self._parameters = policy.parameters(n_rows, horizon)
+        self._run_directly: Callable[..., int] | None = None
+        self._notes = (self.header.copy(), self.arms[:1].copy())
+        self.names: list[str] = []
+        self.row_of: dict[str, int] = {}
+        self._times_out = settings.reward_timeout is not None
+        self.pending: dict[int, tuple[int, float]] = {}  # with a timeout: steps, their arms and times
+        self._in_order = True  # of times
+        self._set_candidates()
+
+    @property
+    def steps(self) -> int:
+        """How many decisions were made."""
+        return int(self.header["step"][0])
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the state."""
+        return self.header.nbytes + self.arms.nbytes + self.memory.nbytes + self.ledger.nbytes
+
+    def serves(self, row: int) -> bool:
+        """Return whether an arm is in service."""
+        return self.row_of.get(self.names[row]) == row
+
+    # What moves the state.
+
+    def choose(self, n: int, rows: Sequence[int] | None = None) -> Choice:
+        """Choose n times, among all arms in service or those of some `rows` (ascending).
+
+        Raises
+        ------
+        PolicyError
+            The policy broke the contract; the state is then of no use.
+        """
+        return self._run(np.zeros((n, COLUMNS)), rows)
+
+    def apply(self, events: Iterable[Event]) -> None:
+        """Take in what the log says, or what it is about to say: of decisions, the arm is known.
+
+        A new arm needs a row that is still free (`replay`).
+        """
+        for rows, group in itertools.groupby(events, key=_candidates_of):
+            while batch := list(itertools.islice(group, AT_ONCE)):
+                if rows == CHANGE:
+                    self._change_arms(batch)
+                else:
+                    self.take(batch, rows)
+
+    def take(self, events: Sequence[Event], rows: Sequence[int] | None = None) -> None:
+        """Take in decisions among some `rows`, and rewards."""
+        found: list[tuple[int, int, int, float]] = []
+        for event in events:
+            step = event.step or 0
+            if event.kind == ASK:
+                found.append((PULL, event.arm, step, 0.0))
+                self.note(event)
+                continue
+            waited = self.pending.pop(step, None) if self._times_out else True
+            if event.counted:
+                found.append((LEARN if event.kind == TELL else DEFAULT, event.arm, step, event.value or 0.0))
+            elif waited:
+                self.ledger[event.arm]["unlearned"] += 1
+        if found:
+            calls = np.zeros((len(found), COLUMNS))
+            calls[:, : REWARD + 1] = found
+            self._run(calls, rows)
+        self._wind(events)
+
+    def note(self, ask: Event) -> None:
+        """Remember that the reward of a decision may become overdue."""
+        if self._times_out and ask.step:
+            if self.pending and ask.at < next(reversed(self.pending.values()))[1]:
+                self._in_order = False  # it is recorded, or the clock was set back
+            self.pending[ask.step] = (ask.arm, ask.at)
+
+    def overdue(self, before: float) -> list[tuple[int, int]]:
+        """Return steps and arms of decisions made at `before` or earlier whose rewards have not come."""
+        if not self._in_order:
+            self.pending = dict(sorted(self.pending.items(), key=lambda item: (item[1][1], item[0])))
+            self._in_order = True
+        waiting = itertools.takewhile(lambda item: item[1][1] <= before, self.pending.items())
+        return [(step, arm) for step, (arm, _) in waiting]
+
+    def _run(self, calls: Calls, rows: Sequence[int] | None) -> Choice:
+        candidates, absent = self._candidates, self._absent
+        if rows is not None:
+            candidates = np.array(rows, np.int64)
+            absent = self._without(candidates)
+        headers, records = self._notes
+        if len(calls) > 1:
+            headers, records = np.repeat(headers, len(calls)), np.repeat(records, len(calls))
+        state = (self._parameters, self.header, self.arms, self.memory, self.ledger)
+        arguments = (*state, candidates, absent, calls, headers, records, self._address)
+        if self._run_directly is None:
+            self._run_directly = jit.direct(live_loop(self.settings.policy), *arguments)
+        if self._run_directly(*arguments):
+            check_choices(self.settings.policy, self.steps + 1)
+        return Choice(calls, headers.tobytes(), records.tobytes())
+
+    def _change_arms(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.kind == ADD:
+                name = json.loads(event.data)["name"]
+                self.names.append(name)
+                self.row_of[name] = event.arm
+            else:
+                del self.row_of[self.names[event.arm]]
+        self._set_candidates()
+
+    def _set_candidates(self) -> None:
+        self._candidates = np.array(sorted(self.row_of.values()), np.int64)
+        self._absent = self._without(self._candidates)
+
+    def _without(self, candidates: NDArray[np.int64]) -> NDArray[np.int64]:
+        absent = np.ones(len(self.arms), np.bool_)
+        absent[candidates] = False
+        return np.flatnonzero(absent)
+
+    # The generator of the policy's choices.
+
+    @property
+    def wound(self) -> str:
+        """The generator's state, for `wind_to`."""
+        state: Any = self._generator.bit_generator.state
+        rest = f"/{state['uinteger']:x}" if state["has_uint32"] else ""
+        return f"{state['state']['state']:x}{rest}"
+
+    def _wind(self, asks: Sequence[Event]) -> None:
+        """Put the generator into the state that it had after the last of these choices."""
+        for event in reversed(asks):
+            if '"rng"' in event.data:
+                self.wind_to(json.loads(event.data)["rng"])
+                return
+
+    def wind_to(self, text: str) -> None:
+        """Put the generator into a state that `wound` gave."""
+        first, _, rest = text.partition("/")
+        state: Any = self._generator.bit_generator.state
+        state["state"]["state"] = int(first, 16)
+        state["has_uint32"], state["uinteger"] = int(bool(rest)), int(rest or "0", 16)
+        self._generator.bit_generator.state = state
+
+    # From a log, and to and from JSON.
+
+    @classmethod
+    def replay(cls, settings: Settings, events: Sequence[Event], wound: str | None = None) -> Engine:
+        """Return the engine of a whole log; `wound` is the generator's state, if the log does not have it."""
+        engine = cls(settings, sum(event.kind == ADD for event in events))
+        engine.apply(events)
+        if wound is not None:
+            engine.wind_to(wound)
+        return engine
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return {
+            "schema": SCHEMA,
+            "names": self.names,
+            "rows": sorted(self.row_of.values()),
+            "tables": {name: write_table(table) for name, table in self._tables.items()},
+            "rng": self.wound,
+            "pending": [[step, arm, at] for step, (arm, at) in sorted(self.pending.items())],
+        }
+
+    @classmethod
+    def from_json(cls, settings: Settings, data: dict[str, Any]) -> Engine | None:
+        """Read what `to_json` wrote; None if its layout is not that of this version: then replay the log."""
+        if data["schema"] != SCHEMA:
+            return None
+        engine = cls(settings, len(data["names"]))
+        for name, table in engine._tables.items():
+            read = read_table(data["tables"][name], table.dtype)
+            if read is None or read.shape != table.shape:
+                return None
+            table[:] = read
+        engine.names = data["names"]
+        engine.row_of = {engine.names[row]: row for row in data["rows"]}
+        engine.pending = {step: (arm, at) for step, arm, at in data["pending"]}
+        engine._in_order = False
+        engine._set_candidates()
+        engine.wind_to(data["rng"])
+        return engine
+
+    @property
+    def _tables(self) -> dict[str, Table]:
+        return {"header": self.header, "arms": self.arms, "memory": self.memory, "ledger": self.ledger}
+
+
+def _candidates_of(event: Event) -> list[int] | None:
+    """Return what tells apart events that are not taken in together: the arms that were available."""
+    if event.kind in (ADD, REMOVE):
+        return CHANGE
+    return json.loads(event.data)["among"] if event.kind == ASK and '"among"' in event.data else None

@@ -1,0 +1,162 @@
+"""Where a bandit's log is kept: in memory, or in a store that other processes use as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+from brigand.errors import InvalidValueError
+from brigand.live.engine import Engine
+from brigand.live.memory import MemoryLog
+from brigand.live.settings import Settings
+from brigand.storage.events import Event, Found, Logged
+from brigand.storage.store import Store, open_store
+
+
+class Log(Protocol):
+    """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
+
+    def since(self, seq: int) -> list[Event]: ...  # noqa: D102
+    def decisions(self, steps: Sequence[int]) -> dict[int, Found]: ...  # noqa: D102
+    def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102
+    def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102
+    def append(self, events: Sequence[Event], after: int) -> None: ...  # noqa: D102
+    def save(self, seq: int, state: str) -> None: ...  # noqa: D102
+
+
+class Home(Protocol):
+    """Where a bandit's log is kept.
+
+    Attributes
+    ----------
+    durable : bool
+        Whether it outlives the process: then events also hold reasons, and the state of the generator.
+    """
+
+    durable: bool
+
+    def writing(self) -> AbstractContextManager[Any]: ...  # noqa: D102
+    def reading(self) -> AbstractContextManager[Any]: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+class InMemory:
+    """The home of a bandit that lives as long as its process.
+
+    Parameters
+    ----------
+    state : str
+        The state, as JSON, after the first `seq` events.
+    seq : int
+    """
+
+    durable = False
+
+    def __init__(self, state: str, seq: int) -> None:
+        self._log = MemoryLog()
+        self._log.save(seq, state)
+
+    def writing(self) -> MemoryLog:
+        """Return the log."""
+        return self._log
+
+    reading = writing
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class InStore:
+    """The home of a bandit in a store.
+
+    Parameters
+    ----------
+    store : Store
+    number : int
+        Of the bandit there.
+    """
+
+    durable = True
+
+    def __init__(self, store: Store, number: int) -> None:
+        self._store = store
+        self._number = number
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Return a transaction that writes."""
+        return self._store.writing(self._number)
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Return a transaction that reads."""
+        return self._store.reading(self._number)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+
+class Opened(NamedTuple):
+    """A bandit that was there."""
+
+    home: Home
+    settings: Settings
+    uid: str
+
+
+def create(
+    store: str | None,
+    name: str | None,
+    uid: str,
+    settings: Settings,
+    events: Sequence[Event],
+    now: float,
+    state: dict[str, Any] | None = None,
+) -> Opened:
+    """Make the home of a bandit with its first events, and the state after them unless it is to be replayed.
+
+    Raises
+    ------
+    InvalidValueError
+        The store has a bandit of this name, or the policy needs a horizon.
+    StorageError
+        The store cannot be written.
+    """
+    if state is None:
+        state = Engine.replay(settings, events).to_json()
+    if store is None:
+        home = InMemory(json.dumps(state), len(events))
+        home.writing().append(events, 0)
+        return Opened(home, settings, uid)
+    if name is None:
+        raise InvalidValueError("a bandit in a store needs a name.")
+    opened = open_store(store, create=True)
+    definition = json.dumps(settings.to_json())
+    try:
+        record = opened.create(name, uid, definition, events, json.dumps(state), now)
+    except BaseException:
+        opened.close()
+        raise
+    return Opened(InStore(opened, record.id), settings, uid)
+
+
+def find(store: str, name: str) -> Opened:
+    """Find a bandit in a store.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none of this name.
+    StorageError
+        The store cannot be read.
+    """
+    opened = open_store(store, create=False)
+    try:
+        record = opened.find(name)
+        return Opened(
+            InStore(opened, record.id), Settings.from_json(json.loads(record.definition)), record.uid
+        )
+    except BaseException:
+        opened.close()
+        raise

@@ -1,0 +1,71 @@
+"""What a store holds, read without making any bandit: a user's policy need not be there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from brigand.live.engine import SCHEMA
+from brigand.storage.events import ADD
+from brigand.storage.records import Reading
+from brigand.storage.store import open_store
+
+
+class Listed(NamedTuple):
+    """A bandit in a store.
+
+    Attributes
+    ----------
+    name : str
+    policy : dict
+        Its JSON form.
+    arms : list of str
+        In service, in the order in which they came.
+    decisions : int
+    created_at : float
+        Seconds since the epoch, UTC.
+    """
+
+    name: str
+    policy: dict[str, Any]
+    arms: list[str]
+    decisions: int
+    created_at: float
+
+
+def bandits(store: str) -> list[Listed]:
+    """Return the bandits in a store, by name.
+
+    Raises
+    ------
+    StorageError
+        The store is not there or cannot be read.
+    """
+    found = []
+    with open_store(store, create=False) as opened:
+        for name in opened.names():
+            record = opened.find(name)
+            policy = json.loads(record.definition)["policy"]
+            with opened.reading(record.id) as reading:
+                decisions = reading.steps()
+                found.append(Listed(name, policy, _arms(reading), decisions, record.created_at))
+    return found
+
+
+def _arms(reading: Reading) -> list[str]:
+    """Return the arms in service: from the latest state, and what came after it."""
+    seq, names, rows = 0, list[str](), set[int]()
+    snapshot = reading.snapshot()
+    if snapshot is not None:
+        state = json.loads(snapshot[1])
+        if state["schema"] == SCHEMA:
+            seq, names, rows = snapshot[0], state["names"], set(state["rows"])
+    for event in reading.since(seq):
+        if event.step is not None:
+            continue
+        if event.kind == ADD:
+            names.append(json.loads(event.data)["name"])
+            rows.add(event.arm)
+        else:
+            rows.remove(event.arm)
+    return [names[row] for row in sorted(rows)]

@@ -1,0 +1,75 @@
+"""The log of a bandit that lives in memory only: what a transaction of a store gives, without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
+
+
+class MemoryLog:
+    """All events, and where those of a decision are. It is its own context manager, which does nothing."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._asks: list[Event] = []
+        self._tells: dict[int, Event] = {}
+        self._defaults: dict[int, Event] = {}
+        self._snapshot: tuple[int, str] | None = None
+
+    def __enter__(self) -> MemoryLog:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def since(self, seq: int) -> list[Event]:
+        """Return the events after the first `seq`."""
+        return self._events[seq:]
+
+    def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
+        """Return those of some decisions that exist, by step."""
+        return {step: self._found(step) for step in steps if 0 < step <= len(self._asks)}
+
+    def _found(self, step: int) -> Found:
+        arm = self._asks[step - 1].arm
+        tell, default = self._tells.get(step), self._defaults.get(step)
+        if tell is None:
+            return Found(arm, None, False, default and default.value)
+        return Found(arm, tell.value, tell.counted, default and default.value)
+
+    def append(self, events: Sequence[Event], after: int) -> None:
+        """Append events."""
+        self._events += events
+        for event in events:
+            if event.kind == ASK:
+                self._asks.append(event)
+            elif event.kind == TELL and event.step:
+                self._tells[event.step] = event
+            elif event.kind == DEFAULT and event.step:
+                self._defaults[event.step] = event
+
+    def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
+        """Yield decisions after a step, in order."""
+        end = None if limit is None else after_step + limit
+        for step, ask in enumerate(self._asks[after_step:end], start=after_step + 1):
+            tell, default = self._tells.get(step), self._defaults.get(step)
+            yield Logged(
+                step,
+                ask.arm,
+                ask.at,
+                ask.data,
+                tell and tell.value,
+                tell is not None and tell.counted,
+                tell and tell.at,
+                default and default.value,
+                default and default.at,
+            )
+
+    def snapshot(self) -> tuple[int, str] | None:
+        """Return the number of events that the latest state has seen, and that state."""
+        return self._snapshot
+
+    def save(self, seq: int, state: str) -> None:
+        """Keep the state after `seq` events."""
+        self._snapshot = seq, state

@@ -1,0 +1,105 @@
+"""Tables of a bandit: what it decided, and what it knows of each arm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brigand.live import confidence
+from brigand.live.engine import Engine
+from brigand.storage.events import Logged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+COLUMNS = (
+    "step",
+    "decision",
+    "arm",
+    "explored",
+    "reason",
+    "asked_at",
+    "told_at",
+    "reward",
+    "learned",
+    "status",
+)
+
+
+def history(engine: Engine, logged: Iterable[Logged], uid: str) -> pd.DataFrame:
+    """Return decisions as a table: see `brigand.Bandit.history`."""
+    import pandas as pd
+
+    rows = []
+    for line in logged:
+        data = json.loads(line.data) if line.data else {}
+        learned = line.value if line.counted else line.default
+        rows.append(
+            (
+                line.step,
+                f"{uid}-{line.step}",
+                engine.names[line.arm],
+                bool(data.get("explored", False)),
+                data.get("reason", ""),
+                line.asked_at,
+                line.told_at if line.told_at is not None else line.default_at,
+                line.value if line.value is not None else line.default,
+                learned,
+                _status(line),
+            )
+        )
+    # Arms may have names that Arrow, behind the texts of pandas, cannot hold: hence objects.
+    table = (
+        pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).astype({"step": np.int64}).set_index("step")
+    )
+    for name in ("asked_at", "told_at"):
+        table[name] = pd.to_datetime(table[name].astype(float), unit="s", utc=True)
+    return table.astype({"explored": bool, "reward": float, "learned": float})
+
+
+def _status(line: Logged) -> str:
+    if line.value is None:
+        return "pending" if line.default is None else "default"
+    if line.counted:
+        return "learned"
+    return "history" if line.default is None else "late"
+
+
+def summary(engine: Engine, level: float, support: tuple[float, float], removed: bool) -> pd.DataFrame:
+    """Return what is known of each arm as a table: see `brigand.Bandit.summary`."""
+    import pandas as pd
+
+    rows = [row for row in range(len(engine.names)) if removed or engine.serves(row)]
+    ledger = engine.ledger[rows]
+    told, mean, asked = ledger["told"], ledger["mean"], ledger["asked"]
+    exact = bool(np.isfinite(support).all())
+    if not rows:
+        lower = upper = np.empty(0)
+    elif exact:
+        lower, upper = confidence.bounded(told, mean, *support, level)
+    else:
+        lower, upper = confidence.asymptotic(told, mean, ledger["squares"], level)
+    with np.errstate(invalid="ignore"):
+        forced = ledger["explored"] / asked
+    table = pd.DataFrame(
+        {
+            "asked": asked,
+            "told": told,
+            "pending": asked - told - ledger["unlearned"],
+            "defaulted": ledger["defaulted"],
+            "mean": mean,
+            "lower": lower,
+            "upper": upper,
+            "interval": "exact" if exact else "asymptotic",
+            "forced": forced,
+            "greedy": 1.0 - forced,
+        },
+        index=pd.Index([engine.names[row] for row in rows], name="arm", dtype=object),
+    )
+    if removed:
+        table["in_service"] = [engine.serves(row) for row in rows]
+    return table
