@@ -91,3 +91,12 @@ def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     assert again.missing == []
     regret = [Store(folder / "out").get(piece.key)["regret"][:, -1].mean() for piece in again.pieces]
     assert all(0 < mean < 250 for mean in regret)
+
+
+def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
+    page = (PAGE.parent / "live.md").read_text(encoding="utf-8")
+    _, _, code = next(block for block in blocks(page) if block[0] == "python")
+    reason = re.search(r'decision.reason +# "(.*)"', code)[1]
+    (tmp_path / "live.py").write_text(f"{code}\nprint(decision.reason, bandit.history().status.to_list())\n")
+    assert python(tmp_path, "-W", "error", "live.py") == f"{reason} ['learned']\n"
+    assert (tmp_path / "shop.db").exists()

@@ -62,6 +62,10 @@ class Stream:
         """Return the generator of one replication (0, 1, ...), at its beginning."""
         return np.random.Generator(self._bits(replication))
 
+    def tape(self, replication: int) -> Tape:
+        """Return the generator of one replication as a tape."""
+        return Tape.of(self._bits(replication))
+
     def states(self, replications: Sequence[int]) -> NDArray[np.uint64]:
         """Return the first states of some replications' generators, shape (replications, 4), for a `Tape`."""
         return _in_memory(self._started(replications))
@@ -141,7 +145,11 @@ class Tape(NamedTuple):
     @classmethod
     def new(cls) -> Tape:
         """Return a tape of its own memory."""
-        bits = np.random.PCG64(0)
+        return cls.of(np.random.PCG64(0))
+
+    @classmethod
+    def of(cls, bits: np.random.PCG64) -> Tape:
+        """Return the tape of a PCG64."""
         # NumPy's struct: a pointer to the 128-bit state and increment; two 32-bit numbers.
         address = bits.ctypes.state_address
         state = ctypes.c_size_t.from_address(address).value

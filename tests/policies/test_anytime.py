@@ -25,13 +25,15 @@ def f(r, step):
 
 
 def test_values_by_hand():
-    """exp(r / log t); below 2 steps as at 2; infinite where it overflows."""
+    """exp(r / log t), at most t, also where it overflows, and with less than 2 steps."""
     assert f(2, 55) == pytest.approx(math.exp(2 / math.log(55)), rel=1e-14)
     assert f(10, 22026) == pytest.approx(math.e, rel=1e-5)
-    assert f(1, 2) == pytest.approx(4.2320861, rel=1e-7)
-    assert f(1, 0) == f(1, 1) == f(1, 2)
-    assert f(5000, 100) == math.inf
-    assert f(50, 100) == pytest.approx(51914.948, rel=1e-7)
+    assert f(1, 3) == pytest.approx(2.4849169, rel=1e-7)
+    assert [f(1, step) for step in (0, 1, 2)] == [0, 1, 2]
+    assert f(5000, 100) == f(50, 100) == 100
+    assert f(100, 22026) == pytest.approx(22026, rel=1e-4)
+    assert f(100, 22025) == 22025
+    assert f(100, 22028) < 22027
 
 
 def defined(rewards, window=None):
@@ -55,9 +57,9 @@ def defined(rewards, window=None):
         if len(seen) == n_arms:
             seen = set()
             round_ += 1
-            threshold = max(threshold, min(math.exp(round_ / math.log(t)), most))
+            threshold = max(threshold, min(math.exp(round_ / math.log(t)), t, most))
         if window is not None and t % window == 0:
-            round_, threshold = 1, min(math.exp(1 / math.log(t)), most)
+            round_, threshold = 1, min(math.exp(1 / math.log(t)), t, most)
         thresholds.append(threshold)
     return pulled, thresholds
 
@@ -102,22 +104,56 @@ def test_thresholds_never_decrease_within_a_run(n_arms):
 
 def test_a_threshold_is_kept_where_f_wants_to_decrease():
     """Two arms of which the one pulled last is always the worse alternate; the page has the numbers."""
-    table = [[-(2.0**t)] * 2 if t <= 100 else [1e40, 1e40] for t in range(1, 301)]
-    arms = [arm for _, arm, _ in steps_of(2, None, table)]
-    *_, (_, _, header) = steps_of(2, None, table[:100])
+    table = [[-(2.0**t)] * 2 if t <= 100 else [1e40, 1e40] for t in range(1, 36_101)]
+    arms, begins = [], {}
+    for t, arm, header in steps_of(2, None, table):
+        arms.append(arm)
+        begins.setdefault(int(header["round"]), (t, round(float(header["threshold"]))))
     assert arms[:101] == [0, 1] * 50 + [0]
-    assert set(arms[101:]) == {0}
-    assert (header["round"], header["threshold"]) == (50, pytest.approx(51914.948))
-    *_, (_, _, header) = steps_of(2, None, [[1.0, 0.0]] * 19)
-    assert (header["round"], header["threshold"]) == (3, pytest.approx(f(1, 2)))
-    assert [f(2, 8), f(3, 14), f(4, 20)] == pytest.approx([2.62, 3.12, 3.80], abs=0.005)
+    assert [begins[r] for r in range(50, 54)] == [(t, t) for t in (100, 201, 403, 807)]
+    assert [begins[r] for r in (54, 59, 76)] == [(t, 1495) for t in (1615, 9100, 34_549)]
+    assert begins[77] == (36_046, 1538)
+    wanted = {t: f(r, t) for r, (t, _) in begins.items() if r >= 50}
+    assert (round(wanted[9100]), min(wanted, key=wanted.get)) == (647, 100)
+    assert wanted[9100] == min(wanted[t] for t in wanted if t > 1615)
+
+
+@pytest.mark.parametrize(("n_arms", "leader"), [(2, 0), (2, 1), (5, 0), (5, 4)])
+def test_after_1000_asks_without_a_reward_every_arm_is_pulled_again_as_soon(n_arms, leader):
+    rewards = [None] * 1000 + [[float(arm == leader) for arm in range(n_arms)]] * 1001
+    steps = [(arm, float(header["threshold"])) for _, arm, header in steps_of(n_arms, None, rewards)]
+    assert steps[999][1] == 1000
+    assert {arm for arm, _ in steps[1000:]} == set(range(n_arms))
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 10])
+@pytest.mark.parametrize("kind", ["tied", "close", "none", "late", "worst last", "far"])
+def test_in_every_run_thresholds_are_at_most_exp_sqrt_r(n_arms, kind):
+    """So there are as many rounds as for that f at least, and every arm has a pull in each."""
+    horizon, rng = 3000, np.random.default_rng(n_arms)
+    table = {
+        "tied": np.zeros((horizon, n_arms)),
+        "close": (rng.random((horizon, n_arms)) < 0.02).astype(float),
+        "none": [None] * horizon,
+        "late": [None] * 200 + list(rng.normal(np.arange(n_arms), 1, (horizon - 200, n_arms))),
+        "worst last": [[-(1.5 ** min(t, 500))] * n_arms for t in range(horizon)],
+        "far": np.tile(np.arange(n_arms, dtype=float), (horizon, 1)),
+    }[kind]
+    fixed = br.theory.Schedule(br.Sequence(lambda r: math.exp(math.sqrt(r))), n_arms, horizon)
+    least = fixed.rounds(np.arange(1, horizon + 1))
+    pulls = np.zeros(n_arms, int)
+    for (step, arm, header), floor in zip(steps_of(n_arms, None, table), least, strict=True):
+        pulls[arm] += 1
+        assert header["threshold"] <= math.exp(math.sqrt(header["round"]))
+        assert floor <= header["round"] <= pulls.min(), step
+    assert floor > 30
 
 
 def ends(n_arms, steps):
     """Return the steps after which rounds 0, 1, ... are complete where one arm, not the last, leads."""
     found, threshold = [n_arms], 0.0
     while found[-1] <= steps:
-        threshold = max(threshold, math.exp(len(found) / math.log(found[-1])))
+        threshold = max(threshold, min(math.exp(len(found) / math.log(found[-1])), found[-1]))
         found.append(found[-1] + max(n_arms, math.ceil(threshold) + 1))
     return np.array(found)
 
@@ -143,12 +179,14 @@ def test_rounds_of_one_leader_grow_as_the_formula_says():
             assert abs(r - (u * u - u * math.log(2 * u) + math.log(u) / 2)) < 1.5
 
 
-def test_no_other_number_of_arms_lets_f_decrease_with_one_leader():
-    for n_arms in range(3, 60):
+def test_with_one_leader_f_does_not_want_to_decrease():
+    """Nor is the minimum t, except in round 1 of K = 2."""
+    for n_arms in range(2, 60):
         t, f_before = n_arms, 0.0
         for r in range(1, 300):
-            now = math.exp(r / math.log(t))
+            now = f(r, t)
             assert now >= f_before
+            assert (now == t) == (n_arms == t == 2)
             t, f_before = t + max(n_arms, math.ceil(now) + 1), now
 
 
@@ -228,7 +266,7 @@ def test_the_page_prints_its_table():
 
 @pytest.mark.parametrize(
     ("n_arms", "pulls", "row"),
-    [(2, 100, "51,915 | 37 | 50"), (2, 1000, "2.7e31 | 5.2e15 | 500"), (10, 1000, "1.9e6 | 1,392 | 100")],
+    [(2, 100, "100 | 37 | 50"), (2, 1000, "1,000 | 5.2e15 | 500"), (10, 1000, "1,000 | 1,392 | 100")],
 )
 def test_the_page_says_what_pulls_without_rewards_do(n_arms, pulls, row):
     cells = []
@@ -238,3 +276,17 @@ def test_the_page_says_what_pulls_without_rewards_do(n_arms, pulls, row):
     assert row in PAGE.read_text(encoding="utf-8")
     shown = [float(cell.replace(",", "")) for cell in row.split(" | ")]
     assert cells == pytest.approx(shown, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "pulls", "at_first"),
+    [(ANYTIME, 3, 1000), (br.Exponential(), 0, 9000), (br.Linear(), 17, 500)],
+)
+def test_the_page_says_what_comes_after_1000_pulls_without_rewards(sequence, pulls, at_first):
+    """Arm 0 gets the first reward: it is the better one, or else it leads until arm 1 is forced."""
+    policy = br.ForcedExploration(sequence)
+    arms = [arm for _, arm, _ in steps_of(2, 10**6, [None] * 1000 + [[1.0, 0.0]] * 9000, policy)]
+    assert arms[1000] == 0
+    assert arms[1000:].count(1) == pulls
+    arms = [arm for _, arm, _ in steps_of(2, 10**6, [None] * 1000 + [[0.0, 1.0]] * 9000, policy)]
+    assert abs([*arms[1000:], 1].index(1) - at_first) <= 1

@@ -178,8 +178,8 @@ REGRET = {
     | {"KL-UCB-Gaussian", "KL-UCB-Poisson", "LB-SDA", "LB-SDA-LM", "MOSS", "MOSS-anytime", "NPTS", "Oracle"}
     | {"PHE", "RB-SDA", "ReBoot", "SPRT-ETC", "SSMC", "TS-Beta", "TS-Gaussian", "TS-Multinomial", "WR-SDA"}
     | {"UCB1-sigma"},
-    40: {"ETC", "FB-ETC", "FE-Constant", "FE-Linear", "Robust-UCB-Catoni", "SW-TS", "SW-TS-Gaussian"}
-    | {"TS-Gaussian-unknown", "UCB1"},
+    40: {"ETC", "FB-ETC", "FE-Anytime", "FE-Constant", "FE-Linear", "Robust-UCB-Catoni", "SW-TS"}
+    | {"SW-TS-Gaussian", "TS-Gaussian-unknown", "UCB1"},
     90: {"CUSUM-UCB", "D-TS", "EV-UCB", "EXP3", "EXP3.S", "M-UCB", "PHT-UCB", "SW-FE-Constant", "SW-FE-Exp"}
     | {"SW-FE-Linear", "SW-KL-UCB", "SW-LB-SDA", "SW-UCB", "UCB-Normal", "UCB-V", "eps-greedy"},
     math.inf: {"AdSwitch", "Ada-ILTCB+", "Extended-Robust-UCB", "Lattimore", "Random"},

@@ -47,7 +47,7 @@ MORE_OFTEN = {
 @functools.cache
 def lossy_loop(policy_kernels):
     """Return a compiled loop: ``told[n, k]`` says if the reward of arm k's pull number n, from 0, comes."""
-    select, pull, learn = (jit.kernel(function) for function in policy_kernels)
+    select, pull, learn = (jit.kernel(function) for function in policy_kernels[:3])
 
     def lossy(parameters, header, arms, memory, candidates, rewards, told, rng, pulls):
         for i in range(len(rewards)):
@@ -57,7 +57,7 @@ def lossy_loop(policy_kernels):
                 learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
             pulls[arm] += 1
 
-    return jit.compile_loop(lossy, *policy_kernels)
+    return jit.compile_loop(lossy, *policy_kernels[:3])
 
 
 def pulls_of(name, told, seed):

@@ -57,7 +57,8 @@ class Engine:
     def __init__(self, settings: Settings, n_rows: int) -> None:
         self.settings = settings
         policy, horizon = settings.policy, settings.horizon
-        self._generator = Stream(settings.seed, policy).generator(0)
+        self._tape = Stream(settings.seed, policy).tape(0)
+        self._generator = self._tape.generator
         self._address = jit.addresses(self._generator)
         state = policy.start(n_rows, horizon, int(self._generator.integers(2**63)))
         self.header, self.arms, self.memory = np.array([state.header]), state.arms, state.memory
@@ -182,6 +183,14 @@ class Engine:
 
     # The generator of the policy's choices.
 
+    def mark(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+        """Return the generator's state, for `rewind`: sooner had than `wound`, but for this process only."""
+        return self._tape.state.copy(), self._tape.half.copy()
+
+    def rewind(self, mark: tuple[NDArray[np.uint64], NDArray[np.uint32]]) -> None:
+        """Put the generator into the state of a `mark`, maybe of another engine of the bandit."""
+        self._tape.state[:], self._tape.half[:] = mark
+
     @property
     def wound(self) -> str:
         """The generator's state, for `wind_to`."""
@@ -207,12 +216,10 @@ class Engine:
     # From a log, and to and from JSON.
 
     @classmethod
-    def replay(cls, settings: Settings, events: Sequence[Event], wound: str | None = None) -> Engine:
-        """Return the engine of a whole log; `wound` is the generator's state, if the log does not have it."""
+    def replay(cls, settings: Settings, events: Sequence[Event]) -> Engine:
+        """Return the engine of a whole log."""
         engine = cls(settings, sum(event.kind == ADD for event in events))
         engine.apply(events)
-        if wound is not None:
-            engine.wind_to(wound)
         return engine
 
     def to_json(self) -> dict[str, Any]:

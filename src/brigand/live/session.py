@@ -47,6 +47,7 @@ class Session:
         self._seq = 0
         self._stale = True
         self._moved = False
+        self._mark: Any = None  # of the generator after the last operation, where the log does not have it
         self._transaction: AbstractContextManager[Any] = nullcontext()
 
     def __enter__(self) -> Session:
@@ -89,6 +90,9 @@ class Session:
         except BaseException:
             self._stale = True  # the events that moved the engine may be lost
             raise
+        else:
+            if self._moved and error is None and not self._home.durable:
+                self._mark = self.engine.mark()
         finally:
             self._moved = False
             self._lock.release()
@@ -110,8 +114,6 @@ class Session:
 
     def _load(self) -> None:
         """Make the engine from the snapshot and the events after it, or from all events."""
-        # In memory the log does not have the generator's state.
-        wound = self.engine.wound if not self._home.durable and hasattr(self, "engine") else None
         found = self.log.snapshot()
         if found is not None:
             seq, text = found
@@ -119,12 +121,15 @@ class Session:
             events = self.log.since(seq)
             if engine is not None and all(event.kind != ADD for event in events):
                 engine.apply(events)
-                if wound is not None:
-                    engine.wind_to(wound)
-                self.engine, self._seq = engine, seq + len(events)
+                self._use(engine, seq + len(events))
                 return
         events = self.log.since(0)
-        self.engine, self._seq = Engine.replay(self._settings, events, wound), len(events)
+        self._use(Engine.replay(self._settings, events), len(events))
+
+    def _use(self, engine: Engine, seq: int) -> None:
+        if self._mark is not None:
+            engine.rewind(self._mark)
+        self.engine, self._seq = engine, seq
 
     def moving(self) -> Engine:
         """Return the engine to be moved: if the operation then fails, the engine is made anew."""
@@ -144,7 +149,8 @@ class Session:
     def keep_arm(self, event: Event) -> None:
         """Append a new arm to the log, and make the engine anew."""
         events = [*self.log.since(0), event]
-        engine = Engine.replay(self._settings, events, self.engine.wound)
+        engine = Engine.replay(self._settings, events)
+        engine.rewind(self.engine.mark())
         self.log.append([event], self._seq)
         self.engine, self._seq = engine, len(events)
         self.keep_state()

@@ -59,7 +59,7 @@ def value(kind: int, number: float, shift: int, memory: Table, length: int, roun
     if kind == TABULATED:
         return memory[min(round_, length) - 1]["f"]
     if kind == ANYTIME:
-        return power(math.e, r / math.log(max(float(step), 2.0)))
+        return min(power(math.e, r / math.log(max(float(step), 2.0))), float(step))
     return number
 
 
@@ -190,14 +190,15 @@ class Exponential(ExplorationSequence):
 
 @dataclass(frozen=True)
 class AnytimeExponential(ExplorationSequence):
-    """f(r) = exp(r / log t), t the steps made when round r begins: `Exponential` for an unknown horizon.
+    """f(r) = min(exp(r / log t), t), t the steps made when round r begins: `Exponential` without a horizon.
 
     It is ours, not the paper's, whose base is exp(1 / log T). The base is evaluated anew at the beginning of
     each round, with the steps so far in place of T; if f came out less than in the round before, it stays as
     it was. Where one arm gets all greedy pulls, each other arm is forced (1 + o(1)) (log t)^2 times in t
-    steps, as by `Exponential` with T = t. ``docs/anytime.md`` works that out, says when f wants to decrease,
-    and shows what it costs, and what many quick rounds at the start do: those in which no reward has come,
-    say.
+    steps, as by `Exponential` with T = t. The minimum is for rounds that end quickly, before rewards come,
+    say: an arm is left alone for at most as long as the bandit has lived, and pulled (1 - o(1)) (log t)^2
+    times or more in every run without a window. ``docs/anytime.md`` proves this, says when f wants to
+    decrease, and shows what it costs, and what quick rounds at the start still do.
 
     With a window f is at most the window, and t goes on through the resets: f(1) = exp(1 / log t) is then
     little more than 1, and in each block between resets f grows the more slowly the later it is. There

@@ -125,8 +125,8 @@ def choose_methods(plan: Plan, method: str) -> list[str]:
     for name, policy in plan.policies.items():
         if method == "skip" and not can_skip(policy):
             raise InvalidValueError(
-                f"{name!r} cannot be skipped, only ForcedExploration without a window and ExploreThenCommit "
-                "can; use method='auto', or 'step'."
+                f"{name!r} cannot be skipped, only ForcedExploration without a window whose f(r) is known "
+                "beforehand and ExploreThenCommit can; use method='auto', or 'step'."
             )
     return ["skip" if method != "step" and can_skip(policy) else "step" for policy in plan.policies.values()]
 
