@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from io import TextIOWrapper
 
 import typer
@@ -23,6 +24,21 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line, never in a traceback."""
+    _register()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± gets a question mark
+    try:
+        app()
+    except BrigandError as error:
+        console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
+        console.print(f"[red]Error:[/] {escape(visible(str(error)))}")
+        sys.exit(2)
+
+
+@cache
+def _register() -> None:
+    """Register all commands: late, so that those who import one of them do not load the others."""
     from brigand.cli import bandit, bounds, catalogue, errata, paper, results, studies, tune, validate
 
     app.command("paper")(paper.paper)
@@ -38,15 +54,6 @@ def main() -> None:
     app.add_typer(bandit.app, name="bandit")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ± gets a question mark
-    try:
-        app()
-    except BrigandError as error:
-        console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
-        console.print(f"[red]Error:[/] {escape(visible(str(error)))}")
-        sys.exit(2)
 
 
 @app.callback(invoke_without_command=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -242,7 +243,7 @@ def export(
     from brigand.cli.bandit_export import file_kind, write_history
 
     file_kind(file)
-    if not force and file.exists():
+    if not force and os.path.exists(file):
         raise ResultFileError(f"{str(file)!r} is there already; --force replaces it.")
     with (
         _stoppable("nothing was written"),

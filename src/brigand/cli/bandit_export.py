@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.files import atomic
 
 if TYPE_CHECKING:
@@ -44,11 +44,17 @@ def write_history(bandit: Bandit, path: Path, progress: Callable[[int], None]) -
         The suffix is another, or a name is no text for a file.
     ResultFileError
         The file cannot be written.
+    StorageError
+        The store cannot be read.
     """
     write = _write_csv if file_kind(path) == ".csv" else _write_parquet
     try:
         with atomic(path) as temporary:
             return write(_chunks(bandit, progress), temporary)
+    except ResultFileError as error:
+        if isinstance(error.__cause__, StorageError):  # also an OSError, but not of this file
+            raise error.__cause__ from None
+        raise
     except UnicodeEncodeError as error:
         raise InvalidValueError(
             f"{str(path)!r} cannot be written: a name has lone surrogates, {error.object[error.start]!r}, "
@@ -62,7 +68,7 @@ def file_kind(path: Path) -> str:
     Raises
     ------
     InvalidValueError
-        It is another than these.
+        It is another than ``.csv`` and ``.parquet``, or that needs a package that is not installed.
     """
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
@@ -80,6 +86,8 @@ def _chunks(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[pd.Data
         done += len(chunk)
         progress(done)
         if len(chunk) or done == 0:
+            for name in TIMES:
+                chunk[name] = chunk[name].dt.round("us")
             yield chunk.reset_index()[list(FIELDS)]
         if len(chunk) < CHUNK:
             return
@@ -117,7 +125,7 @@ def _write_parquet(chunks: Iterator[pd.DataFrame], path: Path) -> int:
     done = 0
     with parquet.ParquetWriter(path, schema) as writer:
         for chunk in chunks:
-            writer.write_table(pa.Table.from_pandas(chunk, schema=schema, preserve_index=False, safe=False))
+            writer.write_table(pa.Table.from_pandas(chunk, schema=schema, preserve_index=False))
             done += len(chunk)
     return done
 

@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     @classmethod
     def of(cls, bandit: Bandit) -> Self:
         """Return those of a bandit."""
-        from brigand.live.core import MAX_REWARD
+        from brigand.live.settings import MAX_REWARD
 
         low, high = bandit.policy.reward_support
         return cls(set(bandit.arms()), max(low, -MAX_REWARD), min(high, MAX_REWARD))
@@ -92,7 +92,7 @@ def read_rewards(path: Path, bounds: Bounds) -> list[tuple[str, float]]:
 def _rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
     """Yield the cells of columns that must be there, and of those that may, None where they are not."""
     try:
-        if path.suffix.lower() == ".csv":
+        if file_kind(path) == ".csv":
             yield from _csv_rows(path, needed, more)
         else:
             yield from _parquet_rows(path, needed, more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ def find_policy(text: str) -> Policy:
     source = "the policy given"
     if not text.lstrip().startswith("{"):
         path = Path(text)
-        if path.suffix.lower() != ".json" and not path.is_file():
+        if path.suffix.lower() != ".json" and not os.path.isfile(path):
             raise UnknownNameError("policy", text, CATALOGUE)
         source = str(path)
         try:
