@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +27,14 @@ LOADS = ("json", "store", "open", "replay")
 """Ways to load a bandit again, see `loaded`."""
 
 _number = itertools.count()
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Give a folder, in memory if there is such a place: a store waits for the disk at every call."""
+    memory = "/dev/shm"
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as path:
+        yield Path(path)
 
 
 class Clock:
@@ -81,25 +94,32 @@ def loaded(bandit: br.Bandit, how: str, url: str, clock: Any = None) -> br.Bandi
         Not to be used any more.
     how : str
         ``"json"``: in memory, from a snapshot. ``"store"``: the same in a store. ``"open"``: opened from its
-        store. ``"replay"``: the same, where the store has lost its snapshot.
+        store. ``"replay"``: the same, where the store has lost its snapshot. (Decisions made in memory come
+        without the state of the generator, so that there must have been one since.)
     url : str
         Of the store.
     clock : callable, optional
     """
     clocked = {} if clock is None else {"clock": clock}
-    home = getattr(bandit, "place", None)
+    home, steps = getattr(bandit, "home", (None, 0))
+    now = steps_of(bandit)
     if how in ("open", "replay") and home is not None:
         bandit.close()
-        if how == "replay":
+        if how == "replay" and now > steps:
             forget_snapshots(url)
-        found = br.Bandit.open(*home, **clocked)
+        found = br.Bandit.open(url, home, **clocked)
     else:
-        home = None if how == "json" else (url, f"bandit {next(_number)}")
-        where = {} if home is None else dict(zip(("store", "name"), home, strict=True))
+        home, steps = (None, 0) if how == "json" else (f"bandit {next(_number)}", now)
+        where = {} if home is None else {"store": url, "name": home}
         found = br.Bandit.restore(json.loads(json.dumps(bandit.snapshot())), **where, **clocked)
         bandit.close()
-    found.place = home
+    found.home = home, steps
     return found
+
+
+def steps_of(bandit: br.Bandit) -> int:
+    """Return how many decisions were made."""
+    return len(bandit.history())
 
 
 def forget_snapshots(url: str) -> None:
@@ -108,3 +128,12 @@ def forget_snapshots(url: str) -> None:
     with connection:
         connection.execute("DELETE FROM brigand_snapshots")
     connection.close()
+
+
+def table(bandit: br.Bandit, name: str) -> dict[str, list[Any]]:
+    """Return a table of the state, by field; NaN is a float."""
+    columns = bandit.snapshot()["state"]["tables"][name]["columns"]
+    return {
+        field: [float(value) for value in values] if kind.endswith("f8") else values
+        for field, kind, values in columns
+    }

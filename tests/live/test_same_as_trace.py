@@ -1,6 +1,7 @@
 """With immediate rewards a bandit is the simulator, for every policy, whenever and however it is loaded again."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -18,6 +19,7 @@ from live.common import (
     RANDOM,
     arms,
     contents,
+    folder,
     loaded,
     play,
     policy_for,
@@ -48,8 +50,9 @@ def _snapshots_now_and_then():
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    return f"sqlite:///{tmp_path_factory.mktemp('trace')}/bandits.db"
+def file():
+    with folder() as path:
+        yield f"sqlite:///{path}/bandits.db"
 
 
 SEEDS = st.integers(0, 2**64)
@@ -120,9 +123,8 @@ def test_a_new_process_goes_on_with_every_policy(file, tmp_path):
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps(jobs))
     command = [sys.executable, "-W", "error", "-c", SCRIPT, file, str(path)]
-    paths = "import sys; sys.path[:0] = " + repr([entry for entry in sys.path if entry]) + "\n"
-    command[4] = paths + SCRIPT
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=paths)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == expected
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from brigand import checks
-from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.live import homes, report, snapshots
 from brigand.live.core import Core, Past, check_arms, name_data
 from brigand.live.decision import Decision, Told
@@ -94,17 +93,8 @@ class Bandit:
         settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward)
         names, now = check_arms(arms), clock()
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
-        try:
-            opened = homes.create(store, name, secrets.token_hex(6), settings, events, now)
-        except InvalidValueError as error:
-            if store is None or name is None or not load_if_exists:
-                raise
-            try:
-                opened = homes.find(store, name)
-            except UnknownNameError:
-                raise error from None
-            settings.require_same(opened.settings, name)
-        self._core = Core(opened, name, clock)
+        new = (store, name, secrets.token_hex(6), settings, events, now)
+        self._core = Core((homes.create_or_find if load_if_exists else homes.create)(*new), name, clock)
 
     @classmethod
     def open(cls, store: str, name: str, *, clock: Callable[[], float] = time.time) -> Self:
@@ -188,11 +178,6 @@ class Bandit:
 
         The whole log is replayed, as if the policy had known from the beginning that there is an arm which is
         not available yet.
-
-        Raises
-        ------
-        InvalidValueError
-            It is in service already.
         """
         self._core.add(name)
 
@@ -271,10 +256,9 @@ class Bandit:
             (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``forced`` and ``greedy``
             (shares of its asks).
         """
-        if support is not None and len(checks.numbers_tuple("support", support, infinite=True)) != 2:
-            raise InvalidValueError(f"support must be (low, high), not {support!r}.")
+        known = report.check_support(support) or self._core.support
         with self._core.session.reading() as session:
-            return report.summary(session.engine, level, support or self._core.support, removed)
+            return report.summary(session.engine, level, known, removed)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""

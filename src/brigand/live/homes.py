@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.live.engine import Engine
 from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
@@ -139,6 +139,35 @@ def create(
         opened.close()
         raise
     return Opened(InStore(opened, record.id), settings, uid)
+
+
+def create_or_find(
+    store: str | None, name: str | None, uid: str, settings: Settings, events: Sequence[Event], now: float
+) -> Opened:
+    """Make the home of a new bandit, or find the bandit of this name, whoever is first.
+
+    Raises
+    ------
+    InvalidValueError
+        As `create`; or the bandit that is there has another policy.
+    StorageError
+        The store cannot be written.
+    """
+    try:
+        return create(store, name, uid, settings, events, now)
+    except InvalidValueError as error:
+        if store is None or name is None:
+            raise
+        try:
+            found = find(store, name)
+        except UnknownNameError:
+            raise error from None
+    if found.settings.policy != settings.policy:
+        found.home.close()
+        raise InvalidValueError(
+            f"the bandit {name!r} is there, but with the policy {found.settings.policy!r}."
+        )
+    return found
 
 
 def find(store: str, name: str) -> Opened:

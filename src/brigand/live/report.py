@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brigand import checks
+from brigand.errors import InvalidValueError
 from brigand.live import confidence
 from brigand.live.engine import Engine
 from brigand.storage.events import Logged
@@ -69,6 +71,16 @@ def _status(line: Logged) -> str:
     return "history" if line.default is None else "late"
 
 
+def check_support(support: object) -> tuple[float, float] | None:
+    """Return a range of rewards as two floats, or None if it is not given."""
+    if support is None:
+        return None
+    ends = checks.numbers_tuple("support", support, infinite=True)
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InvalidValueError(f"support must be (low, high) with low < high, not {support!r}.")
+    return ends[0], ends[1]
+
+
 def summary(engine: Engine, level: float, support: tuple[float, float], removed: bool) -> pd.DataFrame:
     """Return what is known of each arm as a table: see `brigand.Bandit.summary`."""
     import pandas as pd
@@ -77,6 +89,10 @@ def summary(engine: Engine, level: float, support: tuple[float, float], removed:
     ledger = engine.ledger[rows]
     told, mean, asked = ledger["told"], ledger["mean"], ledger["asked"]
     exact = bool(np.isfinite(support).all())
+    for row in rows:
+        if engine.ledger["told"][row] and not support[0] <= engine.ledger["mean"][row] <= support[1]:
+            mean_of = f"the mean reward of {engine.names[row]!r} is {engine.ledger['mean'][row]:.6g}"
+            raise InvalidValueError(f"support cannot be [{support[0]:g}, {support[1]:g}]: {mean_of}.")
     if not rows:
         lower = upper = np.empty(0)
     elif exact:

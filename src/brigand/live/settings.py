@@ -66,17 +66,6 @@ class Settings:
             policy.check_rewards(default_reward, default_reward, "default_reward")
         return cls(policy, check_seed(seed), horizon, reward_timeout, default_reward)
 
-    def require_same(self, found: Settings, name: str) -> None:
-        """Refuse a bandit that was found, but has another policy.
-
-        Raises
-        ------
-        InvalidValueError
-            It has.
-        """
-        if found.policy != self.policy:
-            raise InvalidValueError(f"the bandit {name!r} is there, but with the policy {found.policy!r}.")
-
     def to_json(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return {**vars(self), "policy": self.policy.to_json()}
