@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from brigand import checks
 from brigand.errors import InvalidValueError
@@ -177,6 +176,8 @@ class ExtendedRobustUCB(Policy):
         return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExtendedRobustUCBParameters:
+        from scipy import optimize
+
         r = min(self.p / self.q, 2.0)
         factor = math.pow(24.0, 1.0 / r) * math.pow(self.C, 1.0 / r)
         if self.p == 4 and self.q == 2:

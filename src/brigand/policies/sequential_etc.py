@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from brigand import checks
 from brigand.jit import kernel
@@ -155,6 +154,8 @@ class FixedBudgetETC(Policy):
         return "T, sigma and the gap"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExploreThenCommitParameters:
+        from scipy import special
+
         squared = (self.gap / self.sigma) * (self.gap / self.sigma)
         argument = need_horizon("FB-ETC", horizon) * squared
         argument *= argument / (32.0 * math.pi)
