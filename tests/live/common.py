@@ -64,7 +64,9 @@ def rewards_for(policy: br.Policy, shape: tuple[int, int], seed: int) -> NDArray
     return fit(policy, mixed)
 
 
-def play(bandit: br.Bandit, rewards: NDArray[np.float64], first: int = 0, last: int | None = None) -> list[int]:
+def play(
+    bandit: br.Bandit, rewards: NDArray[np.float64], first: int = 0, last: int | None = None
+) -> list[int]:
     """Ask and tell at once, in steps first + 1, ..., last; return the rows of the arms."""
     names = bandit.arms()
     chosen = []
@@ -94,32 +96,27 @@ def loaded(bandit: br.Bandit, how: str, url: str, clock: Any = None) -> br.Bandi
         Not to be used any more.
     how : str
         ``"json"``: in memory, from a snapshot. ``"store"``: the same in a store. ``"open"``: opened from its
-        store. ``"replay"``: the same, where the store has lost its snapshot. (Decisions made in memory come
-        without the state of the generator, so that there must have been one since.)
+        store. ``"replay"``: the same, where the store has lost its snapshot. (Not if no decision was made
+        since it came from the memory, where the log does not have the state of the generator.)
     url : str
         Of the store.
     clock : callable, optional
     """
     clocked = {} if clock is None else {"clock": clock}
-    home, steps = getattr(bandit, "home", (None, 0))
-    now = steps_of(bandit)
+    home, entered = getattr(bandit, "home", (None, 0))
+    snapshot = bandit.snapshot()
+    data = snapshot["events"][-1]
+    bandit.close()
     if how in ("open", "replay") and home is not None:
-        bandit.close()
-        if how == "replay" and now > steps:
+        if how == "replay" and any('"rng"' in given for given in data[entered:]):
             forget_snapshots(url)
         found = br.Bandit.open(url, home, **clocked)
     else:
-        home, steps = (None, 0) if how == "json" else (f"bandit {next(_number)}", now)
+        home, entered = (None if how == "json" else f"bandit {next(_number)}"), len(data)
         where = {} if home is None else {"store": url, "name": home}
-        found = br.Bandit.restore(json.loads(json.dumps(bandit.snapshot())), **where, **clocked)
-        bandit.close()
-    found.home = home, steps
+        found = br.Bandit.restore(json.loads(json.dumps(snapshot)), **where, **clocked)
+    found.home = home, entered
     return found
-
-
-def steps_of(bandit: br.Bandit) -> int:
-    """Return how many decisions were made."""
-    return len(bandit.history())
 
 
 def forget_snapshots(url: str) -> None:

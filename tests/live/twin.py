@@ -66,7 +66,7 @@ class Twin:
         elif event.kind == TELL:
             bandit.tell(f"{self.uid}-{event.step}", event.value)
         elif event.kind == DEFAULT:
-            with bandit._core.session as session:
+            with bandit._core.session.lock, bandit._core.session as session:
                 bandit._core._settle(session, event.at)
         elif event.kind == ADD:
             bandit.add_arm(json.loads(event.data)["name"])

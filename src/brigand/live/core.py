@@ -16,7 +16,7 @@ from brigand.errors import (
     UnsupportedRewardError,
 )
 from brigand.live.decision import Basis, Decision, Told
-from brigand.live.engine import Choice, Engine
+from brigand.live.engine import WAS_EXPLORED, Choice, Engine
 from brigand.live.homes import Opened
 from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.session import Session
@@ -25,7 +25,7 @@ from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 
 MOST_DIGITS = len(str(checks.MAX_STEPS))
 """Of a step's number."""
-WAS_EXPLORED = '{"explored": true}'
+EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
 RECORDED = '{"reason": "recorded: the decision was made elsewhere"}'
 
 
@@ -59,7 +59,7 @@ class Core:
     def ask(self, n: int, among: Iterable[str] | None) -> list[Decision]:
         """Choose n arms."""
         names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
-        with self.session as session:
+        with self.session.lock, self.session as session:
             now = self._clock()
             self._settle(session, now)
             rows = self._rows(session.engine, names)
@@ -76,7 +76,7 @@ class Core:
     def tell(self, rewards: Iterable[tuple[str, float]]) -> list[Told]:
         """Take in rewards: all or none."""
         given = [(self._step_of(decision), self._checked(reward)) for decision, reward in rewards]
-        with self.session as session:
+        with self.session.lock, self.session as session:
             now = self._clock()
             self._settle(session, now)
             found = session.log.decisions([step for step, _ in given])
@@ -107,7 +107,7 @@ class Core:
     def record(self, past: Iterable[Past]) -> list[str]:
         """Take in decisions that were made elsewhere: all or none."""
         past = list(past)  # before the lock, as in `ask`
-        with self.session as session:
+        with self.session.lock, self.session as session:
             now, engine = self._clock(), session.engine
             self._settle(session, now)
             events = []
@@ -129,7 +129,7 @@ class Core:
     def add(self, name: str) -> None:
         """Put a new arm into service."""
         name = check_name(name)
-        with self.session as session:
+        with self.session.lock, self.session as session:
             now, engine = self._clock(), session.engine
             if name in engine.row_of:
                 raise InvalidValueError(f"bandit {self.title} has an arm {name!r} already.")
@@ -139,7 +139,7 @@ class Core:
 
     def remove(self, name: str) -> None:
         """Take an arm out of service."""
-        with self.session as session:
+        with self.session.lock, self.session as session:
             now = self._clock()
             row = self._row(session.engine, name)
             self._settle(session, now)
@@ -211,7 +211,7 @@ class Core:
         arms = map(int, choice.calls[:, ARM].tolist())
         if not self.home.durable and rows is None:
             return [
-                Event(ASK, decision.step, arm, None, True, now, WAS_EXPLORED if decision.explored else "")
+                Event(ASK, decision.step, arm, None, True, now, EXPLORED_ONLY if decision.explored else "")
                 for decision, arm in zip(decisions, arms, strict=True)
             ]
         events = []

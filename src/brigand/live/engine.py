@@ -24,6 +24,8 @@ from brigand.policies.base import Table, check_choices
 from brigand.rng import Stream
 from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
 
+WAS_EXPLORED = '"explored": true'
+"""In the data of a decision, if it was."""
 SCHEMA = 1
 """Of an engine's JSON form."""
 AT_ONCE = 4096
@@ -128,7 +130,13 @@ class Engine:
         if found:
             calls = np.zeros((len(found), COLUMNS))
             calls[:, : REWARD + 1] = found
+            asks = [event for event in events if event.kind == ASK]
+            explored = self.ledger["explored"].copy() if asks else None
             self._run(calls, rows)
+            if explored is not None:  # the log says it: beside another arm, it might look otherwise
+                self.ledger["explored"] = explored
+            for event in asks:
+                self.ledger[event.arm]["explored"] += WAS_EXPLORED in event.data
         self._wind(events)
 
     def note(self, ask: Event) -> None:
@@ -261,4 +269,4 @@ def _candidates_of(event: Event) -> list[int] | None:
     """Return what tells apart events that are not taken in together: the arms that were available."""
     if event.kind in (ADD, REMOVE):
         return CHANGE
-    return json.loads(event.data)["among"] if event.kind == ASK and '"among"' in event.data else None
+    return json.loads(event.data).get("among") if event.kind == ASK and '"among"' in event.data else None

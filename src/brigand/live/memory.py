@@ -15,6 +15,7 @@ class MemoryLog:
         self._asks: list[Event] = []
         self._tells: dict[int, Event] = {}
         self._defaults: dict[int, Event] = {}
+        self._indexed = 0
         self._snapshot: tuple[int, str] | None = None
 
     def __enter__(self) -> MemoryLog:
@@ -29,6 +30,7 @@ class MemoryLog:
 
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
         """Return those of some decisions that exist, by step."""
+        self._index()
         return {step: self._found(step) for step in steps if 0 < step <= len(self._asks)}
 
     def _found(self, step: int) -> Found:
@@ -39,18 +41,24 @@ class MemoryLog:
         return Found(arm, tell.value, tell.counted, default and default.value)
 
     def append(self, events: Sequence[Event], after: int) -> None:
-        """Append events."""
+        """Append events: nothing interrupts this, so all are there or none."""
         self._events += events
-        for event in events:
-            if event.kind == ASK:
+
+    def _index(self) -> None:
+        """Find the events of each decision. If this is interrupted, the next call goes on."""
+        while self._indexed < len(self._events):
+            event = self._events[self._indexed]
+            if event.kind == ASK and event.step == len(self._asks) + 1:
                 self._asks.append(event)
             elif event.kind == TELL and event.step:
                 self._tells[event.step] = event
             elif event.kind == DEFAULT and event.step:
                 self._defaults[event.step] = event
+            self._indexed += 1
 
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
         """Yield decisions after a step, in order."""
+        self._index()
         end = None if limit is None else after_step + limit
         for step, ask in enumerate(self._asks[after_step:end], start=after_step + 1):
             tell, default = self._tells.get(step), self._defaults.get(step)

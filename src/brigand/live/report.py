@@ -59,7 +59,7 @@ def history(engine: Engine, logged: Iterable[Logged], uid: str) -> pd.DataFrame:
         pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).astype({"step": np.int64}).set_index("step")
     )
     for name in ("asked_at", "told_at"):
-        table[name] = pd.to_datetime(table[name].astype(float), unit="s", utc=True)
+        table[name] = pd.to_datetime(table[name].astype(float), unit="s", utc=True).dt.as_unit("us")
     return table.astype({"explored": bool, "reward": float, "learned": float})
 
 

@@ -2,16 +2,22 @@
 
 Threads wait for a lock; processes wait for the store's transaction. An engine that was moved while the
 operation failed is ahead of the log, so it is thrown away and made anew.
+
+An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. So the lock is taken in a
+``with`` of its own, which nothing interrupts, and the next operation ends a transaction that is still open.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
+from brigand.errors import BrigandError
 from brigand.live.engine import Engine
 from brigand.live.homes import Home, Log
 from brigand.live.settings import Settings
@@ -21,9 +27,11 @@ LEAST_EVENTS = 1000
 """A snapshot is kept after so many events, or one for each `BYTES` of the state, if these are more."""
 BYTES = 64
 
+_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
+
 
 class Session:
-    """The context of an operation that writes; it gives itself.
+    """The context of an operation that writes, inside that of its `lock`; it gives itself.
 
     Parameters
     ----------
@@ -32,6 +40,7 @@ class Session:
 
     Attributes
     ----------
+    lock : threading.Lock
     log : Log
     engine : Engine
         Up to date, inside the context.
@@ -43,12 +52,13 @@ class Session:
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
+        _SESSIONS.add(self)
         self._seq = 0
         self._stale = True
         self._moved = False
-        self._mark: Any = None  # of the generator after the last operation, where the log does not have it
-        self._transaction: AbstractContextManager[Any] = nullcontext()
+        self._marks: dict[int, Any] = {}  # of the generator after so many events, if the log does not have it
+        self._transaction: AbstractContextManager[Any] | None = None
 
     def __enter__(self) -> Session:
         self._begin(self._home.writing)
@@ -59,22 +69,26 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Give the context of an operation that only reads."""
-        self._begin(self._home.reading)
-        try:
-            yield self
-        except BaseException as error:
-            self._end(type(error), error, error.__traceback__)
-            raise
-        self._end(None, None, None)
+        """Give the context of an operation that only reads; it has the lock."""
+        with self.lock:
+            self._begin(self._home.reading)
+            try:
+                yield self
+            except BaseException as error:
+                self._end(type(error), error, error.__traceback__)
+                raise
+            self._end(None, None, None)
 
     def _begin(self, transaction: Callable[[], AbstractContextManager[Any]]) -> None:
-        self._lock.acquire()
+        if self._transaction is not None:
+            self._stale = True
+            with suppress(BrigandError):
+                self._end(KeyboardInterrupt, KeyboardInterrupt(), None)
+        self._transaction = transaction()
         try:
-            self._transaction = transaction()
             self.log = self._transaction.__enter__()
         except BaseException:
-            self._lock.release()
+            self._transaction = None
             raise
         try:
             self._catch_up()
@@ -86,16 +100,19 @@ class Session:
     def _end(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._stale |= self._moved and error is not None
         try:
-            self._transaction.__exit__(kind, error, trace)
+            if self._transaction is not None:
+                self._transaction.__exit__(kind, error, trace)
         except BaseException:
             self._stale = True  # the events that moved the engine may be lost
             raise
-        else:
-            if self._moved and error is None and not self._home.durable:
-                self._mark = self.engine.mark()
         finally:
             self._moved = False
-            self._lock.release()
+            self._transaction = None
+
+    def after_fork(self) -> None:
+        """Go on in a child: a thread that was in the middle of an operation is not there."""
+        if self.lock.locked():
+            self.lock = threading.Lock()
 
     def _catch_up(self) -> None:
         """Take in what other processes did."""
@@ -127,8 +144,8 @@ class Session:
         self._use(Engine.replay(self._settings, events), len(events))
 
     def _use(self, engine: Engine, seq: int) -> None:
-        if self._mark is not None:
-            engine.rewind(self._mark)
+        if seq in self._marks:
+            engine.rewind(self._marks[seq])
         self.engine, self._seq = engine, seq
 
     def moving(self) -> Engine:
@@ -139,6 +156,7 @@ class Session:
     def keep(self, events: Sequence[Event]) -> None:
         """Append events to the log, and now and then the state."""
         before = self._seq
+        self._mark(before + len(events))
         self.log.append(events, before)
         self._seq += len(events)
         if self._home.durable:
@@ -151,10 +169,26 @@ class Session:
         events = [*self.log.since(0), event]
         engine = Engine.replay(self._settings, events)
         engine.rewind(self.engine.mark())
+        self._mark(len(events))
         self.log.append([event], self._seq)
         self.engine, self._seq = engine, len(events)
         self.keep_state()
 
+    def _mark(self, seq: int) -> None:
+        """Remember the generator's state after `seq` events; they may not come to be."""
+        if not self._home.durable:
+            known = {self._seq: self._marks[self._seq]} if self._seq in self._marks else {}
+            self._marks = {**known, seq: self.engine.mark()}
+
     def keep_state(self) -> None:
         """Keep the state, from which the next process starts."""
         self.log.save(self._seq, json.dumps(self.engine.to_json()))
+
+
+def _after_fork() -> None:
+    for session in list(_SESSIONS):
+        session.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_after_fork)

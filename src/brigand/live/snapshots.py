@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from brigand.errors import BrigandError, InvalidValueError
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
-from brigand.storage.events import Event
+from brigand.storage.events import ADD, ASK, Event
 
 SCHEMA = 1
 
@@ -49,9 +50,26 @@ def read(snapshot: Any) -> tuple[str, Settings, list[Event], dict[str, Any] | No
     try:
         settings = Settings.from_json(snapshot["settings"])
         events = [Event(*row) for row in zip(*snapshot["events"], strict=True)]
-        usable = Engine.from_json(settings, snapshot["state"]) is not None
-        return snapshot["uid"], settings, events, snapshot["state"] if usable else None
+        engine = Engine.from_json(settings, snapshot["state"])
+        _check_log(events, engine)
+        return snapshot["uid"], settings, events, None if engine is None else snapshot["state"]
     except BrigandError:
         raise
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error!r}.") from None
+
+
+def _check_log(events: Sequence[Event], engine: Engine | None) -> None:
+    """Refuse a log that names arms which are not there, or does not lead to this state.
+
+    Raises
+    ------
+    InvalidValueError
+        It does.
+    """
+    kinds = Counter(event.kind for event in events)
+    fits = all(0 <= event.arm < kinds[ADD] for event in events)
+    if engine is not None:
+        fits &= (len(engine.names), engine.steps) == (kinds[ADD], kinds[ASK])
+    if not fits:
+        raise InvalidValueError("this snapshot of a bandit is damaged: its log does not fit its state.")

@@ -21,7 +21,9 @@ every step. Intervals without a reward of the arm are left out.
 Source: Auer, Gajane, Ortner, "Adaptively tracking the best bandit arm with an unknown number of
 distribution changes", COLT 2019. Its constants (c1 > 16, c2 = 2, 16, 4) are quoted from memory and second
 hand. Assumes rewards in [0, 1]. Ties to the lowest index. A late reward counts as of when it arrives, one
-of a pull before the episode is left out. A GOOD arm whose rewards never arrive takes its turn for ever.
+of a pull before the episode is left out. A GOOD arm whose rewards never arrive takes its turn for ever. At a
+check, an arm that was away at all steps since the last one eliminates none, and what it has eliminated is
+GOOD again. If no candidate is GOOD or has an obligation, the one with the largest mu is pulled.
 Cost: O(K) a step, and O(K log^2 T) a check; memory O(K T / checks_every).
 """
 
@@ -35,14 +37,17 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
+from brigand.policies.ad_switch_changes import bad_changed, good_changed, since
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
-from brigand.policies.kernels import least_recently_pulled, uniform_at, unit_reward
+from brigand.policies.kernels import uniform_at, unit_reward
 
 # Row r of the memory, for each arm, holds count and sum at check number r. `origin`: the row at the beginning
 # of the episode; `start`: the step there; `uniform`: the random number of the step to come, from step 2 on.
-HEADER = record(step=0, key=0, episode=1, start=0, origin=0, row=0, next_check=0, uniform=0.0)
-# mean, gap, levels of a BAD arm: mu, D, the largest i; target: the pulls that fulfil all obligations
-ARM = record(last=0, pulls=0, count=0, sum=0.0, bad=0, evicted_mean=0.0, gap=0.0, levels=0, target=0)
+HEADER = record(step=0, key=0, episode=1, start=0, origin=0, row=0, next_check=0, checked=0, uniform=0.0)
+# mean, gap, levels, rival of a BAD arm: mu, D, the largest i, the arm with m*; target: the pulls that fulfil
+# all obligations; missed: at how many steps since the last check it was no candidate
+BAD = {"bad": 0, "evicted_mean": 0.0, "gap": 0.0, "levels": 0, "rival": -1, "target": 0}
+ARM = record(last=0, pulls=0, count=0, sum=0.0, missed=0, **BAD)
 MEMORY = record(count=0, sum=0.0)
 
 
@@ -105,7 +110,12 @@ def select(
         is_open = arms[arm]["bad"] == 0 or arms[arm]["pulls"] < target
         if is_open and (chosen < 0 or arms[arm]["last"] < arms[chosen]["last"]):
             chosen = arm
-    return chosen if chosen >= 0 else least_recently_pulled(arms, candidates)
+    if chosen < 0:
+        chosen = candidates[0]
+        for i in range(len(candidates)):
+            if arms[candidates[i]]["evicted_mean"] > arms[chosen]["evicted_mean"]:
+                chosen = candidates[i]
+    return chosen
 
 
 @kernel
@@ -122,73 +132,32 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
 
 
 @kernel
-def since(arms: Table, memory: Table, arm: int, start: int, end: int) -> tuple[int, float]:
-    """Return the number of the arm's rewards between two rows, and their mean: NaN if there was none."""
-    first, last = start * len(arms) + arm, end * len(arms) + arm
-    count = memory[last]["count"] - memory[first]["count"]
-    if count == 0:
-        return 0, math.nan
-    return count, (memory[last]["sum"] - memory[first]["sum"]) / count
+def miss(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    arms[arm]["missed"] += 1
 
 
 @kernel
-def longer(header: Header, start: int) -> int:
-    """Return the grid's next row before `start`, at twice the distance; -1 after the episode's first row."""
-    if start == header["origin"]:
-        return -1
-    return max(header["origin"], header["row"] - max(1, 2 * (header["row"] - start)))
-
-
-@kernel
-def good_changed(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> bool:
-    """Return whether two of a GOOD arm's confidence intervals, one of them up to now, are disjoint."""
-    row = header["row"]
-    low_any, high_any, low_now, high_now = -math.inf, math.inf, -math.inf, math.inf
-    end = row
-    while end >= 0:
-        start = longer(header, end)
-        while start >= 0:
-            count, mean = since(arms, memory, arm, start, end)
-            if count > 0:
-                width = math.sqrt(parameters.noise / count)
-                low_any = max(low_any, mean - width)
-                high_any = min(high_any, mean + width)
-                if end == row:
-                    low_now = max(low_now, mean - width)
-                    high_now = min(high_now, mean + width)
-            start = longer(header, start)
-        end = longer(header, end)
-    return low_any > high_now or low_now > high_any
-
-
-@kernel
-def bad_changed(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> bool:
-    """Return whether a BAD arm's mean has left what it was when the arm was eliminated."""
-    start = longer(header, header["row"])
-    while start >= 0:
-        count, mean = since(arms, memory, arm, start, header["row"])
-        if count > 0:
-            allowed = arms[arm]["gap"] / parameters.change_divisor + math.sqrt(parameters.noise / count)
-            if abs(mean - arms[arm]["evicted_mean"]) > allowed:
-                return True
-        start = longer(header, start)
-    return False
+def is_away(header: Header, arms: Table, arm: int) -> bool:
+    """Return whether the arm has been no candidate since the last check."""
+    return arms[arm]["missed"] > 0 and arms[arm]["missed"] >= header["step"] - header["checked"]
 
 
 @kernel
 def evict(parameters: Any, header: Header, arms: Table, memory: Table, start: int) -> None:
     """Make BAD the GOOD arms that are worse than the best since row `start`."""
-    best = -math.inf
+    best, rival = -math.inf, -1
     for arm in range(len(arms)):
         count, mean = since(arms, memory, arm, start, header["row"])
-        if arms[arm]["bad"] == 0 and mean > best:
+        if arms[arm]["bad"] == 0 and mean > best and not is_away(header, arms, arm):
             best = mean
+            rival = arm
     for arm in range(len(arms)):
         count, mean = since(arms, memory, arm, start, header["row"])
         if arms[arm]["bad"] == 1 or count < 2:
             continue
         if best - mean > math.sqrt(parameters.evict / (count - 1)):
             arms[arm]["bad"] = 1
+            arms[arm]["rival"] = rival
             arms[arm]["evicted_mean"] = mean
             arms[arm]["gap"] = best - mean
             arms[arm]["levels"] = max(int(math.log2(parameters.sampling_divisor / (best - mean))), 0)
@@ -197,7 +166,7 @@ def evict(parameters: Any, header: Header, arms: Table, memory: Table, start: in
 
 @kernel
 def check(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
-    """Begin a new episode if some arm has changed; else eliminate."""
+    """Begin a new episode if some arm has changed; else make GOOD and BAD what is to be."""
     changed = False
     for arm in range(len(arms)):
         if arms[arm]["bad"] == 0:
@@ -212,6 +181,10 @@ def check(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
             arms[arm]["bad"] = 0
             arms[arm]["target"] = 0
         return
+    for arm in range(len(arms)):
+        if arms[arm]["bad"] == 1 and is_away(header, arms, arms[arm]["rival"]):
+            arms[arm]["bad"] = 0
+            arms[arm]["target"] = 0
     evict(parameters, header, arms, memory, header["origin"])
     distance = 1
     while 2 * distance < header["row"] - header["origin"]:
@@ -238,6 +211,9 @@ def learn(
         memory[row * len(arms) + other]["count"] = arms[other]["count"]
         memory[row * len(arms) + other]["sum"] = arms[other]["sum"]
     check(parameters, header, arms, memory)
+    header["checked"] = header["step"]
+    for other in range(len(arms)):
+        arms[other]["missed"] = 0
 
 
 @dataclass(frozen=True)
@@ -266,7 +242,7 @@ class AdSwitch(BoundedPolicy):
     sampling_divisor: float = 16.0
     change_divisor: float = 4.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"

@@ -21,9 +21,11 @@ Our choices: replays that the block's end cuts off are not tested; weights are f
 mixture of all running replays; at most 32 replays run at once (2.4 are expected at most).
 
 Source: Chen, Lee, Luo, Wei, "A new algorithm for non-stationary contextual bandits: efficient, optimal, and
-parameter-free", COLT 2019. Assumes rewards in [0, 1]. No ties: all choices are random. If arms are barred,
-the others keep their odds, and weights ignore it. A late reward enters the intervals that run when it
-arrives, none if its pull was before the epoch; a lost one is 0. Cost: O(K) a step; memory O(T + K log T).
+parameter-free", COLT 2019. Assumes rewards in [0, 1]. No ties: all choices are random. A late reward enters
+the intervals that run when it arrives, none if its pull was before the epoch; a lost one is 0. Where only
+some arms are allowed, they keep their odds, and the others their means. The max of r and the tests leave out
+an arm that is away for L steps, until it is back. One that is there for the first time begins an epoch.
+Cost: O(K) a step; memory O(T + K log T).
 """
 
 from __future__ import annotations
@@ -36,18 +38,32 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
+from brigand.policies import absence
+from brigand.policies.absence import miss, missing_at
+from brigand.policies.ada_iltcb_blocks import (
+    BLOCKS,
+    MEMORY,
+    SLOTS,
+    best_since,
+    open_slot,
+    passes,
+    probability_of,
+    row_of,
+    save_totals,
+    set_regrets,
+    solve,
+)
 from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
 from brigand.policies.kernels import uniform_at, unit_reward
 
 # closed: the last step whose ends and tests are done; origin: the last step before the epoch; next_end: of
-# the block or a replay; chance: of a new replay, at each step
-HEADER = record(step=0, key=0, closed=0, epoch=1, origin=0, block=0, next_end=0, chance=0.0)
-ARM = record(probability=0.0, total=0.0, regret=0.0)  # total: of weighted rewards; regret: Reg_B
-# In this order: the probabilities of the T pulls; BLOCKS rows of (1 - K nu) Q + nu; the totals before the
-# epoch; for the block and each replay, its index, the step before it, its last (0: none), the totals before.
-MEMORY = record(value=0.0)
-BLOCKS = 54
-SLOTS = 33  # the block and 32 replays
+# the block or a replay; chance: of a new replay, at each step; seen: so many arms have ever been there
+BLOCK = {"closed": 0, "epoch": 1, "origin": 0, "block": 0, "next_end": 0, "chance": 0.0}
+HEADER = record(step=0, key=0, **BLOCK, seen=0, **absence.HEADER)
+# total: of weighted rewards; regret: Reg_B, which is `distance` less the least; away: for how many steps, for
+# L or more (gone)
+REGRET = {"probability": 0.0, "total": 0.0, "regret": 0.0, "distance": 0.0}
+ARM = record(**REGRET, seen=0, away=0, gone=0, **absence.ARM)
 
 
 class AdaILTCBParameters(NamedTuple):
@@ -78,69 +94,6 @@ def select(
 
 
 @kernel
-def save_totals(arms: Table, memory: Table, row: int) -> None:
-    for arm in range(len(arms)):
-        memory[row + arm]["value"] = arms[arm]["total"]
-
-
-@kernel
-def best_since(arms: Table, memory: Table, row: int) -> float:
-    best = -math.inf
-    for arm in range(len(arms)):
-        best = max(best, arms[arm]["total"] - memory[row + arm]["value"])
-    return best
-
-
-@kernel
-def passes(parameters: Any, arms: Table, memory: Table, row: int, step: int) -> bool:
-    """Return whether the block or replay at `row`, which ends with `step`, agrees with Reg_B."""
-    allowed = parameters.D * len(arms) * parameters.nu * math.pow(2.0, -0.5 * memory[row]["value"])
-    best = best_since(arms, memory, row + 3)
-    for arm in range(len(arms)):
-        now = best - (arms[arm]["total"] - memory[row + 3 + arm]["value"])
-        now /= step - memory[row + 1]["value"]
-        before = arms[arm]["regret"]
-        if now > 4.0 * before + allowed or before > 4.0 * now + allowed:
-            return False
-    return True
-
-
-@kernel
-def solve(parameters: Any, arms: Table, memory: Table, block: int) -> None:
-    """Write the block's (1 - K nu) Q + nu to the memory; lambda is found by bisection."""
-    nu, row = parameters.nu * math.pow(2.0, -0.5 * block), parameters.horizon + block * len(arms)
-    low, high = 1.0, float(len(arms))
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        mass = 0.0
-        for arm in range(len(arms)):
-            mass += 1.0 / (middle + arms[arm]["regret"] / (parameters.C * nu))
-        if mass > 1.0:
-            low = middle
-        else:
-            high = middle
-    for arm in range(len(arms)):
-        q = 1.0 / (high + arms[arm]["regret"] / (parameters.C * nu))
-        memory[row + arm]["value"] = (1.0 - len(arms) * nu) * q + nu
-
-
-@kernel
-def row_of(parameters: Any, arms: Table, slot: int) -> int:
-    """Return where the block (slot 0) or a replay begins in the memory."""
-    return parameters.horizon + (BLOCKS + 1) * len(arms) + slot * (len(arms) + 3)
-
-
-@kernel
-def open_slot(parameters: Any, arms: Table, memory: Table, slot: int, block: int, step: int) -> None:
-    """Let the block, or a replay of it, begin after `step`."""
-    row = row_of(parameters, arms, slot)
-    memory[row]["value"] = block
-    memory[row + 1]["value"] = step
-    memory[row + 2]["value"] = step + parameters.length * (1 << block)
-    save_totals(arms, memory, row + 3)
-
-
-@kernel
 def mix(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
     """Set the probabilities of the next step, and when they change next."""
     running = 0
@@ -165,7 +118,8 @@ def begin_block(parameters: Any, header: Header, arms: Table, memory: Table, blo
         save_totals(arms, memory, table)
     best, steps = best_since(arms, memory, table), max(step - header["origin"], 1)
     for arm in range(len(arms)):
-        arms[arm]["regret"] = (best - (arms[arm]["total"] - memory[table + arm]["value"])) / steps
+        arms[arm]["distance"] = (best - (arms[arm]["total"] - memory[table + arm]["value"])) / steps
+    set_regrets(arms)
     solve(parameters, arms, memory, block)
     header["block"], header["chance"] = block, 0.0
     for index in range(block):
@@ -224,11 +178,48 @@ def close(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
 
 
 @kernel
+def welcome(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
+    """Begin an epoch if some arm is there for the first time, but for the first step."""
+    before = header["seen"]
+    for arm in range(len(arms)):
+        if arms[arm]["seen"] == 0 and arms[arm]["missed"] != header["step"] + 1:
+            arms[arm]["seen"] = 1
+            header["seen"] += 1
+    if header["seen"] > before > 0:
+        header["epoch"] += 1
+        begin_block(parameters, header, arms, memory, 0, header["step"])
+        mix(parameters, header, arms, memory)
+
+
+@kernel
+def note_away(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
+    """Let the means of arms that are away stay; make Q anew if one is gone or back."""
+    steps, table = header["step"] - header["origin"], parameters.horizon + BLOCKS * len(arms)
+    changed = False
+    for arm in range(len(arms)):
+        away = arms[arm]["missed"] == header["step"] + 1
+        arms[arm]["away"] = arms[arm]["away"] + 1 if away else 0
+        if away and steps > 0:
+            arms[arm]["total"] += (arms[arm]["total"] - memory[table + arm]["value"]) / steps
+        gone = 1 if arms[arm]["away"] >= parameters.length else 0
+        changed = changed or gone != arms[arm]["gone"]
+        arms[arm]["gone"] = gone
+    if changed:
+        set_regrets(arms)
+        solve(parameters, arms, memory, header["block"])
+        mix(parameters, header, arms, memory)
+
+
+@kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if header["step"] < parameters.horizon:
-        memory[header["step"]]["value"] = arms[arm]["probability"]
+        memory[header["step"]]["value"] = probability_of(header, arms, arm)
     while header["closed"] < header["step"]:
         close(parameters, header, arms, memory)
+    if header["seen"] < len(arms):
+        welcome(parameters, header, arms, memory)
+    if missing_at(header, header["step"] + 1) > 0 or missing_at(header, header["step"]) > 0:
+        note_away(parameters, header, arms, memory)
     header["step"] += 1
 
 
@@ -254,14 +245,14 @@ class AdaILTCB(BoundedPolicy):
     low, high : float
         The range of the rewards, by keyword; [0, 1] by default.
 
-    The header counts the ``epoch``.
+    The header counts the ``epoch``. Its first blocks, of hundreds of steps or more, sample almost uniformly.
     """
 
     C: float = 1.0
     D: float = 1.0
     length: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, changing"

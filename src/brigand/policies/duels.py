@@ -8,8 +8,11 @@ Sources: Chan, Annals of Statistics 48(1), 2020; Baudry, Kaufmann, Maillard, Neu
 Late rewards: a round begins with what has arrived by then (a later arrival redraws a round not yet begun). An
 arm counts as pulled too rarely by its pulls; it duels by its rewards. An arm without any is in the round
 until it has been pulled 2 + log(n + 1) times, n the number of all pulls, and then waits for its first one.
-Candidates: the next arm of the round that is one; if none is, the leader, else the least pulled candidate,
-and the rest of the round is dropped. A round's random choices depend on the run's key and r alone.
+Candidates: a round is of the arms that were available at the latest decision, the leader too. Where others
+are by now, the next arm of the round that is a candidate is pulled; if none is, the rest of the round is
+dropped, and what is pulled is the first arm of a round of the candidates. Arms that join late, and all beat
+the leader, are pulled alike until one of them has more rewards. A round's random choices depend on the run's
+key and r alone.
 """
 
 from __future__ import annotations
@@ -20,12 +23,15 @@ from typing import Any, NamedTuple
 
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
+from brigand.policies import absence
+from brigand.policies.absence import available, is_available, missing_at, n_places
 from brigand.policies.base import Header, Table
 from brigand.policies.besa import difference
 from brigand.policies.kernels import is_due, uniform_at
 
 # left, next: how many arms of the round are still to be pulled, and the next of them. started: 1 once the
-# round has been begun, or 0. previous: the leader of the last round that was begun.
+# round has been begun, or 0. previous: the leader of the last round that was begun. left_out: so many arms
+# are not in the round because they were no candidates at step `drawn`.
 ROUNDS: dict[str, int | float] = {
     "step": 0,
     "key": 0,
@@ -35,22 +41,32 @@ ROUNDS: dict[str, int | float] = {
     "next": 0,
     "leader": -1,
     "previous": -1,
+    "drawn": 0,
+    "left_out": 0,
+    **absence.HEADER,
 }
 # turn: the arms of the round are pulled in order of it; inf for others
-TURN: dict[str, int | float] = {"pulls": 0, "count": 0, "turn": math.inf}
+TURN: dict[str, int | float] = {"pulls": 0, "count": 0, "turn": math.inf, **absence.ARM}
 SUM: dict[str, int | float] = {"sum": 0.0, "residue": 0.0, "others": 0, "level": -1}
 
 FORCED = {"none": 0.0, "sqrt_log": 0.5, "cbrt_log": 1.0 / 3.0}
 """Forced exploration as a power of log r; 0: none."""
 
 
+Enters = Callable[..., bool]
+"""The kernel that tells whether an arm is in a round."""
+
+
 class Duels(NamedTuple):
-    """A round's number, its leader, pulls below which arms are forced, whether (1) to write caches."""
+    """A round's number, its leader, pulls below which arms are forced, and `now`.
+
+    Arms that were no candidates at step `now` are not in the round; 0 in `select`, which writes no caches.
+    """
 
     round: int
     leader: int
     forced: float
-    keep: int
+    now: int
 
 
 def check_forced(policy: str, forced: object) -> None:
@@ -75,12 +91,21 @@ def lead_of(arms: Table, a: int, b: int) -> float:
 
 
 @kernel
-def most_rewards(header: Header, arms: Table, number: int) -> int:
-    """Return the leader: most rewards, then largest sum, then the previous leader, then uniform."""
-    best = 0
+def most_rewards(header: Header, arms: Table, candidates: Any, number: int, now: int) -> int:
+    """Return the leader: most rewards, then largest sum, then the previous leader, then uniform.
+
+    It is one of the `available` arms.
+    """
+    first = 0
+    while available(arms, candidates, first, now) < 0:
+        first += 1
+    best = available(arms, candidates, first, now)
     ties = 1
     uniform = 0.0
-    for arm in range(1, len(arms)):
+    for place in range(first + 1, n_places(arms, candidates)):
+        arm = available(arms, candidates, place, now)
+        if arm < 0:
+            continue
         lead = lead_of(arms, arm, best)
         if lead > 0.0:
             best = arm
@@ -95,11 +120,11 @@ def most_rewards(header: Header, arms: Table, number: int) -> int:
                 best = arm
             else:
                 uniform = (uniform - 1.0) / (ties - 1.0)
-    previous = header["previous"]
     # Without any reward, nothing speaks for the previous leader.
-    if ties > 1 and previous >= 0 and arms[best]["count"] > 0 and lead_of(arms, previous, best) == 0.0:
-        return previous
-    return best
+    previous = header["previous"]
+    if ties == 1 or arms[best]["count"] == 0 or not is_available(arms, candidates, previous, now):
+        return best
+    return previous if lead_of(arms, previous, best) == 0.0 else best
 
 
 @kernel
@@ -110,13 +135,16 @@ def turn_of(header: Header, arms: Table, number: int, arm: int) -> float:
 
 @kernel
 def draw_round(
-    enters: Callable[..., bool], parameters: Any, header: Header, arms: Table, memory: Table, duels: Any
+    enters: Enters, parameters: Any, header: Header, arms: Table, memory: Table, duels: Any
 ) -> None:
     """Fix the arms of the round and their order: those for which ``enters``, else the leader."""
     size = 0
+    header["drawn"] = duels.now
+    header["left_out"] = missing_at(header, duels.now)
     for arm in range(len(arms)):
         inside = enters(parameters, header, arms, memory, duels, arm)
-        if inside or (arms[arm]["count"] == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"])):
+        inside = inside or (arms[arm]["count"] == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"]))
+        if inside and arms[arm]["missed"] != duels.now:
             arms[arm]["turn"] = 0.0
             header["next"] = arm
             size += 1
@@ -164,47 +192,61 @@ def take_turn(header: Header, arms: Table, arm: int) -> None:
 
 
 @kernel
-def among(arms: Table, leader: int, candidates: Any) -> int:
-    """Return the leader if it is a candidate, else the least pulled candidate."""
-    chosen = candidates[0]
+def is_back(header: Header, arms: Table, arm: int) -> bool:
+    """Return whether an arm that is available now was left out of a round that is not yet begun."""
+    return header["started"] == 0 and arms[arm]["missed"] == header["drawn"]
+
+
+@kernel
+def is_stale(header: Header, arms: Table) -> bool:
+    """Return whether the stored round is to be drawn anew: some arm is back that it does not know."""
+    if header["left_out"] > 0:
+        for arm in range(len(arms)):
+            if is_back(header, arms, arm):
+                return True
+    return False
+
+
+@kernel
+def stored_turn(header: Header, arms: Table, candidates: Any) -> int:
+    """Return the candidate whose turn it is in the round that is stored, -1 if a new one is to be drawn."""
+    if header["left"] == 0:
+        return -1
+    if len(candidates) == len(arms) and header["left_out"] == 0:
+        return header["next"]
+    chosen = -1
+    least = math.inf
     for i in range(len(candidates)):
         arm = candidates[i]
-        if arm == leader:
-            return arm
-        if arms[arm]["pulls"] < arms[chosen]["pulls"]:
+        if is_back(header, arms, arm):
+            return -1
+        if arms[arm]["turn"] < least:
+            least = arms[arm]["turn"]
             chosen = arm
     return chosen
 
 
 @kernel
 def choose(
-    enters: Callable[..., bool],
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    duels: Any,
+    enters: Enters, parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, duels: Any
 ) -> int:
-    """Return the candidate whose turn it is, in the round that is stored or else in `duels`'."""
-    stored = header["left"] > 0
-    chosen = -1
+    """Return the candidate that is first in the round of `duels`, whose leader is a candidate."""
+    chosen = duels.leader
     least = math.inf
     for i in range(len(candidates)):
         arm = candidates[i]
-        turn = arms[arm]["turn"] if stored else math.inf
         due = arms[arm]["count"] == 0 and is_due(arms[arm]["pulls"], 1.0, header["step"])
-        if not stored and (enters(parameters, header, arms, memory, duels, arm) or due):
+        if enters(parameters, header, arms, memory, duels, arm) or due:
             turn = turn_of(header, arms, duels.round, arm)
-        if turn < least:
-            least = turn
-            chosen = arm
-    return chosen if chosen >= 0 else among(arms, duels.leader, candidates)
+            if turn < least:
+                least = turn
+                chosen = arm
+    return chosen
 
 
 @kernel
-def next_duels(parameters: Any, header: Header, arms: Table, keep: int) -> Duels:
+def next_duels(parameters: Any, header: Header, arms: Table, candidates: Any, now: int) -> Duels:
     """Return the duels of the round to come, or of the one that is stored and not yet begun."""
     number = header["round"] + header["started"]
     forced = math.log(number) ** parameters.forced if parameters.forced > 0.0 else 0.0
-    return Duels(number, most_rewards(header, arms, number), forced, keep)
+    return Duels(number, most_rewards(header, arms, candidates, number, now), forced, now)

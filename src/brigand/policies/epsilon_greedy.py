@@ -3,8 +3,8 @@
     epsilon_t = t^(-exponent)                 exponent 1/3: regret of order T^(2/3), nothing to be known
     epsilon_t = min(1, c K / (d^2 t))         0 < d <= the smallest gap, rewards in [0, 1]
 
-The random arm is uniform over all candidates, the greedy one included. Every arm is pulled once first, in
-random order.
+The random arm is uniform over all candidates, the greedy one included, and K is their number. Every arm is
+pulled once first, in random order.
 
 Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
 Learning 47, 2002, Figure 3 (second schedule); Qi, Zhu, Guo, AAAI 2024 (t^(-1/3)). Cost: O(1) a step while the
@@ -29,10 +29,11 @@ ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
 
 
 class EpsilonGreedyParameters(NamedTuple):
-    """epsilon_t = min(1, scale t^-exponent)."""
+    """epsilon_t = min(1, scale t^-exponent); whether (1) or not (0) scale grows with the number of arms."""
 
     scale: float
     exponent: float
+    per_arm: int
 
 
 @kernel
@@ -51,7 +52,10 @@ def select(
         arm = next_in_turn(arms, candidates, uniform)
         if arms[arm]["last"] == 0:
             return arm
-    if explore < parameters.scale * (header["step"] + 1.0) ** -parameters.exponent:
+    scale = parameters.scale
+    if parameters.per_arm == 1 and len(candidates) < len(arms):
+        scale *= len(candidates) / len(arms)
+    if explore < scale * (header["step"] + 1.0) ** -parameters.exponent:
         return random_arm
     return greedy(header, arms, candidates, uniform)
 
@@ -113,5 +117,5 @@ class EpsilonGreedy(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
         if self.c is None or self.d is None:
-            return EpsilonGreedyParameters(1.0, self.exponent or 0.0)
-        return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0)
+            return EpsilonGreedyParameters(1.0, self.exponent or 0.0, 0)
+        return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0, 1)

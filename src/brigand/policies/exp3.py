@@ -18,8 +18,8 @@ with W = 1.
 
 A late reward is weighted by the p_a of the step at which its arm was drawn. These are remembered for the
 last `PENDING` pulls (all, if T is less); an even later reward is left out. A reward that never comes counts
-as 0. Where only some arms are allowed, the arm is drawn from p conditioned on these, and p_a stays that of
-all arms.
+as 0. Where only some arms are allowed, the rule is that of these arms alone (see
+`brigand.policies.specialists`), with the gamma of all.
 
 Source: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", SIAM Journal on
 Computing 32, 2002. Assumption: bounded rewards, no more. Ties: none, arms are drawn. Cost: O(K) a step;
@@ -36,22 +36,26 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
+from brigand.policies import absence
+from brigand.policies.absence import missing_at
 from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
 from brigand.policies.kernels import unit_reward
+from brigand.policies.specialists import LARGE, draw_among, lift_absent, spread_among, sum_among, weight_among
 
-HEADER = record(step=0, total=0.0, unit=0.0)  # W; the logarithm of the unit of weights, for EXP3
-ARM = record(pulls=0, count=0, weight=1.0, log_weight=0.0)
+# W; for EXP3 the logarithm of the unit of weights, and whether (1) both wait for an arm that is away
+HEADER = record(step=0, total=0.0, unit=0.0, stale=0, **absence.HEADER)
+ARM = record(pulls=0, count=0, weight=1.0, log_weight=0.0, **absence.ARM)
 DRAW = record(probability=0.0)  # memory: a ring, a power of two long
 PENDING = 65536
-LARGE = 1e100
 
 
 class EXP3Parameters(NamedTuple):
-    """The range of the rewards; the share of uniform exploration."""
+    """The range of the rewards; the share of uniform exploration; 0, the share of weight that is spread."""
 
     low: float
     width: float
     gamma: float
+    alpha: float = 0.0
 
 
 class EXP3SParameters(NamedTuple):
@@ -73,13 +77,10 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     left = rng.random()
+    if len(candidates) < len(arms) or header["stale"] == 1:
+        return draw_among(parameters, arms, candidates, left)
     factor = (1.0 - parameters.gamma) / header["total"]
     floor = parameters.gamma / len(arms)
-    if len(candidates) < len(arms):
-        mass = 0.0
-        for i in range(len(candidates)):
-            mass += factor * arms[candidates[i]]["weight"] + floor
-        left *= mass
     for i in range(len(candidates)):
         left -= factor * arms[candidates[i]]["weight"] + floor
         if left < 0.0:
@@ -91,6 +92,11 @@ def select(
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     share = arms[arm]["weight"] / header["total"]
     header["step"] += 1
+    missing = missing_at(header, header["step"])
+    if missing > 0 or header["stale"] == 1:
+        unit, total = sum_among(parameters, arms, None, header["step"])
+        # So that all else is as with K arms: p, times the number of arms that are there, over K.
+        share = weight_among(parameters, arms, arm, unit) / total * (1.0 - missing / len(arms))
     arms[arm]["pulls"] += 1
     slot = header["step"] & (len(memory) - 1)
     memory[slot]["probability"] = (1.0 - parameters.gamma) * share + parameters.gamma / len(arms)
@@ -117,6 +123,7 @@ def rescale(header: Header, arms: Table) -> None:
         total += arms[k]["weight"]
     header["unit"] = unit
     header["total"] = total
+    header["stale"] = 0
 
 
 @kernel
@@ -124,7 +131,14 @@ def learn_exp3(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     arms[arm]["count"] += 1
-    arms[arm]["log_weight"] += exponent(parameters, header, arms, memory, reward, step)
+    gain = exponent(parameters, header, arms, memory, reward, step)
+    if missing_at(header, header["step"]) > 0:
+        lift_absent(parameters, header, arms, arm, gain)
+    arms[arm]["log_weight"] += gain
+    if header["stale"] == 1:
+        if missing_at(header, header["step"]) == 0:
+            rescale(header, arms)
+        return
     weight = math.exp(arms[arm]["log_weight"] - header["unit"])
     # Weights only grow between two moves of the unit: no digits cancel in their sum.
     header["total"] += weight - arms[arm]["weight"]
@@ -138,7 +152,13 @@ def learn_exp3s(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     arms[arm]["count"] += 1
+    before = 0.0
+    if missing_at(header, header["step"]) > 0:
+        before = sum_among(parameters, arms, None, header["step"])[1]
     arms[arm]["weight"] *= math.exp(exponent(parameters, header, arms, memory, reward, step))
+    if before > 0.0:
+        spread_among(parameters, header, arms, before)
+        return
     share = math.e * parameters.alpha * header["total"] / len(arms)
     total = 0.0
     for k in range(len(arms)):
@@ -168,7 +188,7 @@ class EXP3(BoundedPolicy):
 
     gamma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3, absence.miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
@@ -223,7 +243,7 @@ class EXP3S(BoundedPolicy):
     gamma: float | None = None
     segments: int = 1
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3s)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3s, absence.miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"

@@ -5,6 +5,10 @@ one has); later rewards do not change it. It is an arm with the largest mean: wh
 that step, they are pulled and not chosen. Ties are broken uniformly; arms are explored in random order. The
 paper presents ETC as a special case of FE; it is not, because FE's means stay in use.
 
+An arm that is away is not waited for: the choice is made when the candidates have had their m pulls. One that
+joins later, or comes back without its m pulls, gets them first; then the choice is made again. While the
+chosen arm is away, the one with the largest mean of those that are there, kept up to date, is pulled.
+
 Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design);
 Lattimore, Szepesvari, "Bandit Algorithms", 2020, chapter 6. Cost: O(K) a step before the commitment, O(1)
 after it; memory O(K).
@@ -22,14 +26,28 @@ from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels import greedy, learn_mean, next_in_turn
 
-HEADER = record(step=0, committed=-1, leader=-1)
-ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
+HEADER = record(step=0, committed=-1, leader=-1, explored=0)  # explored: arms that have had their m pulls
+ARM = record(last=0, pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
 
 
 class ExploreThenCommitParameters(NamedTuple):
     """The number of pulls of each arm."""
 
     m: int
+
+
+@kernel
+def to_explore(parameters: Any, arms: Table, candidates: Any, uniform: float) -> int:
+    """Return the candidate whose turn to be explored it is, -1 if all have had their m pulls."""
+    chosen = next_in_turn(arms, candidates, uniform)
+    if arms[chosen]["pulls"] < parameters.m:
+        return chosen
+    chosen = -1
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        if arms[arm]["pulls"] < parameters.m and (chosen < 0 or arms[arm]["last"] < arms[chosen]["last"]):
+            chosen = arm
+    return chosen
 
 
 @kernel
@@ -42,8 +60,10 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     uniform = rng.random()
-    if header["step"] < parameters.m * len(arms):
-        return next_in_turn(arms, candidates, uniform)
+    if header["explored"] < len(arms):
+        arm = to_explore(parameters, arms, candidates, uniform)
+        if arm >= 0:
+            return arm
     for i in range(len(candidates)):
         if candidates[i] == header["committed"]:
             return candidates[i]
@@ -63,10 +83,14 @@ def commit(header: Header, arms: Table, arm: int) -> None:
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["step"] >= parameters.m * len(arms) and header["committed"] < 0:
+    if arms[arm]["pulls"] >= parameters.m and header["committed"] < 0:
         commit(header, arms, arm)
     header["step"] += 1
     arms[arm]["last"] = header["step"]
+    arms[arm]["pulls"] += 1
+    if arms[arm]["pulls"] == parameters.m:
+        header["explored"] += 1
+        header["committed"] = -1
 
 
 @kernel

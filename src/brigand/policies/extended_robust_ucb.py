@@ -138,6 +138,8 @@ def learn(
 class ExtendedRobustUCB(Policy):
     """Extended robust UCB (our reconstruction) for E |X - mean|^p <= C (E |X - mean|^q)^(p/q).
 
+    At usual horizons it samples uniformly.
+
     Parameters
     ----------
     p, q : float

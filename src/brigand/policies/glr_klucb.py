@@ -5,7 +5,8 @@ arm A (0-based); else the arm with the largest
 
     max {q : N kl(mean, q) <= f(t - tau)},    f(x) = max(0, log x + 3 log log x)
 
-over what came since the restart (an arm not pulled since then comes first). When an arm has n rewards since
+over what came since the restart (an arm not pulled since then comes first). Where only some arms are allowed,
+A counts these, and K is their number. When an arm has n rewards since
 its restart, n a multiple of `every`, the test computes, over s = spacing, 2 spacing, ... < n,
 
     G = max  s kl(mean of the first s, mean) + (n - s) kl(mean of the last n - s, mean)
@@ -122,10 +123,11 @@ def select(
     period = parameters.period
     if period > 0.0:
         period /= math.sqrt(header["restarts"] + 1.0) if parameters.growing else 1.0
-        forced = header["step"] % max(int(period), len(arms))
-        for i in range(len(candidates)):
-            if candidates[i] == forced:
-                return candidates[i]
+        if len(candidates) < len(arms):
+            period *= len(candidates) / len(arms)
+        place = header["step"] % max(int(period), len(candidates))
+        if place < len(candidates):
+            return candidates[place]
     return best
 
 

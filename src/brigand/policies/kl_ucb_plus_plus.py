@@ -6,7 +6,8 @@ Rule, N pulls of the arm made: pull the arm with the largest
 
 with d the divergence of the rewards' family, as in KL-UCB, and log+ = max(log, 0). Every arm is pulled
 once first, in random order; an arm whose rewards are all still to come is pulled before others until it has
-had 2 + log t pulls, then after them (`kernels.is_due`). Ties are broken uniformly.
+had 2 + log t pulls, then after them (`kernels.is_due`). Ties are broken uniformly. K counts arms that are
+away, too.
 
 Source: Menard, Garivier, "A minimax and asymptotically optimal algorithm for stochastic bandits", ALT 2017; g
 from memory of that paper, and the same in SMPyBandits.

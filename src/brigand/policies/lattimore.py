@@ -201,7 +201,7 @@ def learn(
 
 @dataclass(frozen=True)
 class Lattimore(Policy):
-    """Lattimore's scale-free UCB: knows only a bound on the kurtosis.
+    """Lattimore's scale-free UCB: knows only a bound on the kurtosis. At usual horizons it samples uniformly.
 
     Parameters
     ----------

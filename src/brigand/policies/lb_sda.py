@@ -23,17 +23,19 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
+from brigand.policies.absence import miss
 from brigand.policies.base import Header, Kernels, Policy, State, Table, need_horizon, record
 from brigand.policies.besa import difference
 from brigand.policies.duels import (
     FORCED,
     ROUNDS,
     TURN,
-    Duels,
     check_forced,
     choose,
     draw_round,
+    is_stale,
     next_duels,
+    stored_turn,
     take_turn,
 )
 from brigand.policies.kernels import quotient, two_sum
@@ -117,19 +119,18 @@ def select(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = Duels(header["round"], header["leader"], 0.0, 0)
-    else:
-        duels = next_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = next_duels(parameters, header, arms, candidates, 0)
     return choose(enters, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+    if header["left"] == 0 or is_stale(header, arms):
+        duels = next_duels(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters, parameters, header, arms, memory, duels)
     take_turn(header, arms, arm)
 
 
@@ -150,7 +151,8 @@ def learn(
     arms[arm]["kept_sum"] = total
     arms[arm]["kept_residue"] = lost
     if header["left"] == 0 or header["started"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+        duels = next_duels(parameters, header, arms, None, header["step"])
+        draw_round(enters, parameters, header, arms, memory, duels)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class LBSDALM(Policy):
     extra: float = 0.0
     forced: str = "cbrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"

@@ -9,6 +9,7 @@ over what came since the restart; an arm not pulled since then comes first. When
 since the restart, and the sum of its last w/2 rewards differs from the sum of the w/2 before by more than b,
 all arms forget all (a global restart).
 
+Where only some arms are allowed, A counts these, and floor(K / gamma) is as much smaller as they are fewer.
 (The paper counts arms from 1 and writes 1 <= (t - tau) mod floor(K / gamma) <= K, which is the same except
 where floor(K / gamma) = K, that is gamma > K / (K + 1): there arm K would never be forced.)
 
@@ -81,10 +82,12 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     best = argmax(index, parameters, header, arms, memory, candidates, rng)
-    if parameters.period > 0 and header["place"] < len(arms):
-        for i in range(len(candidates)):
-            if candidates[i] == header["place"]:
-                return candidates[i]
+    place = header["place"]
+    if parameters.period > 0 and len(candidates) < len(arms):
+        period = int(float(parameters.period) / len(arms) * len(candidates))
+        place = (header["step"] - header["restart"]) % max(period, len(candidates))
+    if parameters.period > 0 and place < len(candidates):
+        return candidates[place]
     return best
 
 

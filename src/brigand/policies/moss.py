@@ -6,7 +6,8 @@ Rule, N pulls of the arm made: pull the arm with the largest
 
 Anytime: with n, the number of pulls made, in place of T. Every arm is pulled once first, in random order; an
 arm whose rewards are all still to come is pulled before others until it has had 2 + log(n + 1) pulls, then
-after them (`kernels.is_due`). Ties are broken uniformly. Rewards in [low, high] are rescaled to [0, 1].
+after them (`kernels.is_due`). Ties are broken uniformly. Rewards in [low, high] are rescaled to [0, 1]. K
+counts arms that are away, too.
 
 Source: Audibert, Bubeck, "Minimax policies for adversarial and stochastic bandits", COLT 2009. The anytime
 form is that of SMPyBandits; it is not MOSS-anytime (Degenne, Perchet, ICML 2016), whose bound is wider by a

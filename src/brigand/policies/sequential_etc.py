@@ -23,6 +23,10 @@ rule is looked at after complete turns, and compares the rewards that have arriv
 an arm whose rewards are all still to come holds up the commitment for 2 + log t turns (`kernels.is_due`),
 then it is left out; they need two arms with rewards. FB-ETC leaves it out, and needs one. Cost: O(K) a step
 while exploring, O(1) then; memory O(K).
+
+An arm that is away is not waited for. When one is back that was away at the commitment, or joins, FB-ETC does
+as ETC; the others compare it with the arm that they are committed to, or with all that are there where that
+one is not: they are pulled in turn until the rule, looked at before every pull, is met and commits again.
 """
 
 from __future__ import annotations
@@ -35,13 +39,16 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies import explore_then_commit
+from brigand.policies import absence, explore_then_commit
+from brigand.policies.absence import available, is_available, miss, n_available, n_places
 from brigand.policies.base import Header, Kernels, Policy, Table, need_horizon, record
-from brigand.policies.explore_then_commit import ExploreThenCommitParameters, commit, exploration
+from brigand.policies.explore_then_commit import ExploreThenCommitParameters, exploration
 from brigand.policies.kernels import greedy, is_due, learn_mean, least_recently_pulled
 
-HEADER = record(step=0, committed=-1, leader=-1)
-ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
+HEADER = record(step=0, committed=-1, leader=-1, unsettled=0, **absence.HEADER)  # unsettled: so many arms are
+# settled: whether (1) it was there when the commitment was made
+MEAN = {"last": 0, "pulls": 0, "count": 0, "sum": 0.0, "residue": 0.0, "mean": math.nan}
+ARM = record(**MEAN, settled=0, **absence.ARM)
 
 
 class SequentialETCParameters(NamedTuple):
@@ -61,32 +68,67 @@ def distance(parameters: Any, count: int) -> float:
 
 
 @kernel
-def best_of(arms: Table) -> int:
-    """Return the first of the arms with the largest mean, -1 if no mean is known."""
-    best = -1
-    for arm in range(len(arms)):
-        if arms[arm]["count"] > 0 and (best < 0 or arms[arm]["mean"] > arms[best]["mean"]):
-            best = arm
-    return best
+def racer(header: Header, arms: Table, candidates: Any, place: int, stands: bool) -> int:
+    """Return the `available` arm at a place, -1 if it is not to be compared with others.
+
+    All are to be compared or, if the arm that is committed to `stands`, that one and those not settled.
+    """
+    arm = available(arms, candidates, place, header["step"] + 1)
+    return -1 if stands and arm >= 0 and arms[arm]["settled"] == 1 and arm != header["committed"] else arm
 
 
 @kernel
-def is_over(parameters: Any, header: Header, arms: Table) -> bool:
+def is_over(parameters: Any, header: Header, arms: Table, candidates: Any, stands: bool) -> bool:
     """Say whether a turn is complete and the best arm separate from all others: the next pull commits."""
-    if header["step"] % len(arms) != 0:
+    if (
+        header["committed"] < 0
+        and header["step"] % n_available(header, arms, candidates, header["step"] + 1) != 0
+    ):
         return False
-    best = best_of(arms)
-    others = 0
-    for arm in range(len(arms)):
-        if arms[arm]["count"] == 0 and is_due(header["step"] // len(arms), 1.0, header["step"]):
-            return False
-        if arm == best or arms[arm]["count"] == 0:
+    best, others = -1, 0
+    for place in range(n_places(arms, candidates)):
+        arm = racer(header, arms, candidates, place, stands)
+        if arm >= 0 and arms[arm]["count"] > 0 and (best < 0 or arms[arm]["mean"] > arms[best]["mean"]):
+            best = arm
+    for place in range(n_places(arms, candidates)):
+        arm = racer(header, arms, candidates, place, stands)
+        if arm < 0 or arm == best:
+            continue
+        if arms[arm]["count"] == 0:
+            if is_due(arms[arm]["pulls"], 1.0, header["step"]):
+                return False
             continue
         others += 1
         count = min(arms[arm]["count"], arms[best]["count"])
         if arms[best]["mean"] - arms[arm]["mean"] < distance(parameters, count):
             return False
     return others > 0
+
+
+@kernel
+def is_reopened(header: Header, arms: Table, candidates: Any) -> bool:
+    """Return whether an `available` arm is not settled."""
+    found = False
+    for place in range(n_places(arms, candidates)):
+        arm = available(arms, candidates, place, header["step"] + 1)
+        found = found or (arm >= 0 and arms[arm]["settled"] == 0)
+    return found
+
+
+@kernel
+def next_racer(header: Header, arms: Table, candidates: Any, over: bool) -> int:
+    """Return the best of the arms to be compared while the commitment stands, or the next in turn."""
+    chosen = header["committed"]
+    for place in range(len(candidates)):
+        arm = racer(header, arms, candidates, place, True)
+        if arm < 0:
+            continue
+        if over:
+            if arms[arm]["mean"] > arms[chosen]["mean"]:
+                chosen = arm
+        elif arms[arm]["last"] < arms[chosen]["last"]:
+            chosen = arm
+    return chosen
 
 
 @kernel
@@ -99,22 +141,47 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     uniform = rng.random()
-    if header["committed"] < 0:
-        if is_over(parameters, header, arms):
+    stands = False
+    if header["committed"] >= 0:
+        if header["unsettled"] == 0 or not is_reopened(header, arms, candidates):
+            for i in range(len(candidates)):
+                if candidates[i] == header["committed"]:
+                    return candidates[i]
             return greedy(header, arms, candidates, uniform)
-        return least_recently_pulled(arms, candidates)
-    for i in range(len(candidates)):
-        if candidates[i] == header["committed"]:
-            return candidates[i]
-    return greedy(header, arms, candidates, uniform)
+        stands = is_available(arms, candidates, header["committed"], 0)
+    over = is_over(parameters, header, arms, candidates, stands)
+    if stands:
+        return next_racer(header, arms, candidates, over)
+    if over:
+        return greedy(header, arms, candidates, uniform)
+    return least_recently_pulled(arms, candidates)
+
+
+@kernel
+def commit(parameters: Any, header: Header, arms: Table, arm: int, stands: bool) -> None:
+    """Commit to `arm`, which is being pulled, or to one of those compared with a larger mean."""
+    best = arm
+    header["unsettled"] = 0
+    for other in range(len(arms)):
+        here = racer(header, arms, None, other, stands) >= 0
+        if here and (arms[best]["count"] == 0 or arms[other]["mean"] > arms[best]["mean"]):
+            best = other
+    for other in range(len(arms)):
+        missed = arms[other]["missed"] == header["step"] + 1
+        arms[other]["settled"] = 0 if missed else 1
+        header["unsettled"] += missed
+    header["committed"] = best
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["committed"] < 0 and is_over(parameters, header, arms):
-        commit(header, arms, arm)
+    if header["committed"] < 0 or (header["unsettled"] > 0 and is_reopened(header, arms, None)):
+        stands = is_available(arms, None, header["committed"], header["step"] + 1)
+        if is_over(parameters, header, arms, None, stands):
+            commit(parameters, header, arms, arm, stands)
     header["step"] += 1
     arms[arm]["last"] = header["step"]
+    arms[arm]["pulls"] += 1
 
 
 @kernel
@@ -180,7 +247,7 @@ class SequentialETC(Policy):
     gap: float
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
@@ -214,7 +281,7 @@ class BestArmETC(Policy):
     sigma: float = 1.0
     c: float = 8.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"

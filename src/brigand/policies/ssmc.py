@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from brigand.jit import kernel
+from brigand.policies.absence import miss
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import block_excess, exact_history, remember
 from brigand.policies.duels import (
@@ -28,11 +29,12 @@ from brigand.policies.duels import (
     ROUNDS,
     SUM,
     TURN,
-    Duels,
     check_forced,
     choose,
     draw_round,
+    is_stale,
     next_duels,
+    stored_turn,
     take_turn,
 )
 
@@ -60,7 +62,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, duels: A
     # Stops at the first block won, which is then the first to be looked at again.
     while first < blocks and block_excess(arms, memory, arm, duels.leader, first) < 0.0:
         first += 1
-    if duels.keep:
+    if duels.now > 0:
         arms[arm]["rival"] = duels.leader
         arms[arm]["size"] = size
         arms[arm]["lost"] = first
@@ -76,19 +78,18 @@ def select(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = Duels(header["round"], header["leader"], 0.0, 0)
-    else:
-        duels = next_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = next_duels(parameters, header, arms, candidates, 0)
     return choose(enters, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+    if header["left"] == 0 or is_stale(header, arms):
+        duels = next_duels(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters, parameters, header, arms, memory, duels)
     take_turn(header, arms, arm)
 
 
@@ -98,7 +99,8 @@ def learn(
 ) -> None:
     remember(header, arms, memory, arm, reward)
     if header["left"] == 0 or header["started"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+        duels = next_duels(parameters, header, arms, None, header["step"])
+        draw_round(enters, parameters, header, arms, memory, duels)
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class SSMC(Policy):
 
     forced: str = "sqrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"

@@ -34,9 +34,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from brigand.jit import kernel
+from brigand.policies.absence import miss
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import ROUNDING, difference, last_row, remember
-from brigand.policies.duels import SUM, TURN, Duels, choose, draw_round, next_duels, take_turn
+from brigand.policies.duels import SUM, TURN, choose, draw_round, is_stale, next_duels, stored_turn, take_turn
 from brigand.policies.history import new_history, reward_at
 from brigand.policies.kernels import is_due, quotient, two_sum
 from brigand.policies.ssmc import HEADER, SSMCParameters
@@ -145,7 +146,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, duels: A
         elif excess >= 0.0:
             above = -math.inf
         seen += 1
-    if duels.keep:
+    if duels.now > 0:
         arms[arm]["rival"] = leader
         arms[arm]["size"] = size
         arms[arm]["seen"] = seen
@@ -163,19 +164,18 @@ def select(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = Duels(header["round"], header["leader"], 0.0, 0)
-    else:
-        duels = next_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = next_duels(parameters, header, arms, candidates, 0)
     return choose(enters, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+    if header["left"] == 0 or is_stale(header, arms):
+        duels = next_duels(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters, parameters, header, arms, memory, duels)
     take_turn(header, arms, arm)
 
 
@@ -186,14 +186,15 @@ def learn(
     remember(header, arms, memory, arm, reward)
     remember_square(arms, memory, arm, reward)
     if header["left"] == 0 or header["started"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+        duels = next_duels(parameters, header, arms, None, header["step"])
+        draw_round(enters, parameters, header, arms, memory, duels)
 
 
 @dataclass(frozen=True)
 class SSTC(Policy):
     """SSTC: a challenger is pulled if some block of the leader's rewards has no larger t-statistic."""
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian, unknown and unequal variances"

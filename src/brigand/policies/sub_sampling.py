@@ -27,6 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from brigand.jit import kernel
+from brigand.policies.absence import miss
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import block_excess, exact_history, remember, sampled_excess
 from brigand.policies.duels import (
@@ -34,12 +35,13 @@ from brigand.policies.duels import (
     ROUNDS,
     SUM,
     TURN,
-    Duels,
     check_forced,
     choose,
     counter,
     draw_round,
+    is_stale,
     next_duels,
+    stored_turn,
     take_turn,
 )
 from brigand.policies.kernels import uniform_at
@@ -92,19 +94,18 @@ def select(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = Duels(header["round"], header["leader"], 0.0, 0)
-    else:
-        duels = next_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = next_duels(parameters, header, arms, candidates, 0)
     return choose(enters, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+    if header["left"] == 0 or is_stale(header, arms):
+        duels = next_duels(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters, parameters, header, arms, memory, duels)
     take_turn(header, arms, arm)
 
 
@@ -114,7 +115,8 @@ def learn(
 ) -> None:
     remember(header, arms, memory, arm, reward)
     if header["left"] == 0 or header["started"] == 0:
-        draw_round(enters, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+        duels = next_duels(parameters, header, arms, None, header["step"])
+        draw_round(enters, parameters, header, arms, memory, duels)
 
 
 # The same for WR: apart, because code that makes arrays slows down all that it is compiled with.
@@ -141,19 +143,18 @@ def select_sampled(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = Duels(header["round"], header["leader"], 0.0, 0)
-    else:
-        duels = next_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = next_duels(parameters, header, arms, candidates, 0)
     return choose(enters_sampled, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull_sampled(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        draw_round(enters_sampled, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+    if header["left"] == 0 or is_stale(header, arms):
+        duels = next_duels(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters_sampled, parameters, header, arms, memory, duels)
     take_turn(header, arms, arm)
 
 
@@ -163,7 +164,8 @@ def learn_sampled(
 ) -> None:
     remember(header, arms, memory, arm, reward)
     if header["left"] == 0 or header["started"] == 0:
-        draw_round(enters_sampled, parameters, header, arms, memory, next_duels(parameters, header, arms, 1))
+        duels = next_duels(parameters, header, arms, None, header["step"])
+        draw_round(enters_sampled, parameters, header, arms, memory, duels)
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class SubSampling(Policy):
 
     forced: str = "none"
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
@@ -207,7 +209,7 @@ class WRSDA(SubSampling):
         Forced exploration, for families other than Bernoulli, Gaussian and the like.
     """
 
-    kernels: ClassVar[Kernels] = Kernels(select_sampled, pull_sampled, learn_sampled)
+    kernels: ClassVar[Kernels] = Kernels(select_sampled, pull_sampled, learn_sampled, miss)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies import window
+from brigand.policies.absence import available, miss, n_places
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.besa import difference
 from brigand.policies.duels import (
@@ -41,6 +42,8 @@ from brigand.policies.duels import (
     choose,
     counter,
     draw_round,
+    is_stale,
+    stored_turn,
     take_turn,
 )
 from brigand.policies.kernels import two_sum, uniform_at
@@ -67,7 +70,7 @@ class WindowDuels(NamedTuple):
 
     round: int
     leader: int
-    keep: int
+    now: int
     diverse: int
 
 
@@ -81,19 +84,30 @@ def window_lead(arms: Table, a: int, b: int) -> float:
 
 
 @kernel
-def window_leader(parameters: Any, header: Header, arms: Table, number: int) -> int:
-    """Return the leader of round `number`; ties as in `duels.most_rewards`."""
-    previous = header["previous"]
-    share = min(float(number), parameters.span) / len(arms)
+def window_leader(
+    parameters: Any, header: Header, arms: Table, candidates: Any, number: int, now: int
+) -> int:
+    """Return the leader of round `number`: one of the `available` arms, ties as in `duels.most_rewards`."""
+    there = 0
+    previous = -1
+    for place in range(n_places(arms, candidates)):
+        arm = available(arms, candidates, place, now)
+        there += arm >= 0
+        if arm == header["previous"]:
+            previous = arm
+    share = min(float(number), parameters.span) / there
     bound = previous >= 0 and arms[previous]["count"] >= 0.5 * share
-    best = previous if bound else 0
+    best = previous if bound else -1
     ties = 1
     uniform = 0.0
-    for arm in range(len(arms)):
-        challenges = arms[arm]["last_round"] == number - 1 and arms[arm]["count"] >= share
-        if arm == best or (bound and (arm == previous or not challenges)):
+    for place in range(n_places(arms, candidates)):
+        arm = available(arms, candidates, place, now)
+        if arm < 0 or arm == best:
             continue
-        lead = window_lead(arms, arm, best)
+        challenges = arms[arm]["last_round"] == number - 1 and arms[arm]["count"] >= share
+        if bound and (arm == previous or not challenges):
+            continue
+        lead = window_lead(arms, arm, best) if best >= 0 else 1.0
         if lead > 0.0:
             best = arm
             ties = 1
@@ -146,14 +160,14 @@ def recent_sum(header: Header, memory: Table, leader: int, size: int) -> tuple[f
 
 
 @kernel
-def window_duels(parameters: Any, header: Header, arms: Table, keep: int) -> WindowDuels:
+def window_duels(parameters: Any, header: Header, arms: Table, candidates: Any, now: int) -> WindowDuels:
     """Return the duels of the round to come, or of the one that is stored and not yet begun."""
     number = header["round"] + header["started"]
-    leader = window_leader(parameters, header, arms, number)
+    leader = window_leader(parameters, header, arms, candidates, number, now)
     diverse = 0
     if leader == header["previous"] and number - header["since"] >= parameters.patience:
         diverse = 1 if number - arms[leader]["last_round"] > parameters.patience else 0
-    return WindowDuels(number, leader, keep, diverse)
+    return WindowDuels(number, leader, now, diverse)
 
 
 @kernel
@@ -178,8 +192,8 @@ def window_enters(parameters: Any, header: Header, arms: Table, memory: Table, d
 
 
 @kernel
-def begin_round(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
-    duels = window_duels(parameters, header, arms, 1)
+def begin_round(parameters: Any, header: Header, arms: Table, memory: Table, now: int) -> None:
+    duels = window_duels(parameters, header, arms, None, now)
     if duels.leader != header["listed"]:
         relist(header, memory, duels.leader)
     draw_round(window_enters, parameters, header, arms, memory, duels)
@@ -194,19 +208,17 @@ def select_in_window(
     candidates: Any,
     rng: np.random.Generator,
 ) -> int:
-    if header["left"] > 0:
-        if len(candidates) == len(arms):
-            return header["next"]
-        duels = WindowDuels(header["round"], header["leader"], 0, 0)
-    else:
-        duels = window_duels(parameters, header, arms, 0)
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    duels = window_duels(parameters, header, arms, candidates, 0)
     return choose(window_enters, parameters, header, arms, memory, candidates, duels)
 
 
 @kernel
 def pull_in_window(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0:
-        begin_round(parameters, header, arms, memory)
+    if header["left"] == 0 or is_stale(header, arms):
+        begin_round(parameters, header, arms, memory, header["step"] + 1)
     length = len(memory) - 1
     if header["step"] >= length:
         arms[memory[header["slot"]]["arm"]]["recent_pulls"] -= 1
@@ -230,7 +242,7 @@ def learn_in_window(
         else:
             header["listed"] = -1
     if header["left"] == 0 or header["started"] == 0:
-        begin_round(parameters, header, arms, memory)
+        begin_round(parameters, header, arms, memory, header["step"])
 
 
 @dataclass(frozen=True)
@@ -250,7 +262,7 @@ class SlidingWindowLBSDA(Policy):
     window: int
     forced: str = "cbrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select_in_window, pull_in_window, learn_in_window)
+    kernels: ClassVar[Kernels] = Kernels(select_in_window, pull_in_window, learn_in_window, miss)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "one-parameter exponential family, piecewise stationary"

@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -53,7 +55,7 @@ class Connections:
         self.path = location.path
         self.busy_timeout = busy_timeout
         self.lock = threading.RLock()
-        self._writer = threading.Lock()
+        self._writers: deque[object] = deque()  # the first one writes, the others wait
         self._mode = "ro" if location.read_only else "rw"
         self._synchronous = synchronous
         self.identity = identity(self.path)
@@ -101,13 +103,17 @@ class Connections:
         """
         with self._alone() if begin == WRITE else nullcontext():
             connection = self._take()
-            transaction = Transaction(connection, self.path, self.busy_timeout)
+            sound = False
             try:
-                transaction.begin(begin)
-                yield transaction
-                transaction.commit()
+                transaction = Transaction(connection, self.path, self.busy_timeout)
+                try:
+                    transaction.begin(begin)
+                    yield transaction
+                    transaction.commit()
+                finally:
+                    sound = transaction.end()
             finally:
-                self._give(connection, transaction.end())
+                self._give(connection, sound)
 
     def use_wal(self) -> None:
         """Switch the file to a write-ahead log, so that readers and the writer do not wait for each other.
@@ -135,15 +141,22 @@ class Connections:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        writer = self._writer  # a fork puts another in its place
-        if not writer.acquire(timeout=self.busy_timeout):
-            raise StorageError(
-                f"{str(self.path)!r} is locked: other threads have kept it for {self.busy_timeout:g} seconds."
-            )
+        # A lock would stay locked if Ctrl-C came right after its `acquire`; a ticket is always found again.
+        writers, ticket = self._writers, object()
+        deadline = time.monotonic() + self.busy_timeout
         try:
+            writers.append(ticket)
+            while writers[0] is not ticket:
+                if time.monotonic() >= deadline:
+                    raise StorageError(
+                        f"{str(self.path)!r} is locked: other threads have kept it for "
+                        f"{self.busy_timeout:g} seconds."
+                    )
+                time.sleep(0.0005)
             yield
         finally:
-            writer.release()
+            if ticket in writers:
+                writers.remove(ticket)
 
     def _take(self) -> Connection:
         try:
@@ -197,7 +210,7 @@ class Connections:
 
     def after_fork(self) -> None:
         """Go on in a child, if it has inherited no connection to the file."""
-        self._writer = threading.Lock()  # a thread that had it is not in the child
+        self._writers = deque()  # threads that wrote are not in the child
         if self.identity not in {pool.identity for pool in _INHERITED}:
             self._process = os.getpid()
 

@@ -58,6 +58,9 @@ class Transaction:
             return patiently(lambda: function(self._connection), self._busy_timeout)
         except FAILURES as error:
             raise self._failure(error) from error
+        except BaseException:  # such as Ctrl-C: it may have been done, or not
+            self._failed = True
+            raise
 
     def rows(self, statement: Executable, parameters: Parameters) -> Sequence[Row]:
         """Run a query and return all of its rows.

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
+from brigand.testing.absent import check_absent_arms
 from brigand.testing.base import COMPILED, PLAIN, options_of, play, told
 from brigand.testing.compiled import (
     check_cache,
@@ -46,6 +47,7 @@ CHECKS = PLAIN | COMPILED
 
 __all__ = [
     "CHECKS",
+    "check_absent_arms",
     "check_cache",
     "check_compiled",
     "check_compiled_once",
@@ -80,7 +82,7 @@ def check_policy(
     every_arm: bool = True,
     rewards_needed: float = 1.0,
     unpaid: Unpaid = "due",
-    best_pulls: int = 400,
+    best_pulls: int | None = None,
     slack: float = 0.0,
     regret: float = 250.0,
 ) -> None:
@@ -97,7 +99,7 @@ def check_policy(
     every_arm : bool
         See `check_select` and `check_constant_rewards`.
     rewards_needed, unpaid, best_pulls
-        See `check_late_rewards`.
+        See `check_late_rewards`, and for `best_pulls` also `check_absent_arms`. None: as there.
     slack : float
         See `check_permutation`. If it is not 0, `check_ties` is left out.
     regret : float
@@ -122,10 +124,11 @@ def check_policy(
         "every_arm": every_arm,
         "rewards_needed": rewards_needed,
         "unpaid": unpaid,
-        "best_pulls": best_pulls,
         "slack": slack,
         "regret": regret,
     }
+    if best_pulls is not None:
+        given["best_pulls"] = best_pulls
     for group in (PLAIN, COMPILED):
         failures = []
         for name, function in group.items():
