@@ -150,14 +150,14 @@ def test_an_unbegun_round_is_redrawn_when_a_late_reward_arrives():
 
 
 def test_candidates_by_hand():
-    """The round is {0}: without it the leader, 1, is pulled; without that the least pulled, 3."""
+    """The round is {0}: without it the leader, 1, is pulled; without that 2, which then leads 3."""
     policy = LBSDA()
     parameters, state = policy.parameters(4, 50), policy.start(4, 50)
     for arm, reward in ((0, 0.9), (1, 0.5), (2, 0.2), (3, 0.1), (1, 0.5), (2, 0.2), (1, 0.5)):
         policy.kernels.pull(parameters, *state, arm)
         policy.kernels.learn(parameters, *state, arm, reward, 1)
     assert round_set(state) == [0]
-    for candidates, expected in (([0, 1, 3], 0), ([1, 2, 3], 1), ([2, 3], 3), ([2], 2)):
+    for candidates, expected in (([0, 1, 3], 0), ([1, 2, 3], 1), ([2, 3], 2), ([2], 2)):
         assert policy.kernels.select(parameters, *state, np.array(candidates), None) == expected
     policy.kernels.pull(parameters, *state, 3)
     assert state.header["left"] == 0
