@@ -585,7 +585,7 @@ MISTAKES = [
     (("show", "shop", "--level", "1"), "level must be in (0, 1)"),
     (("show", "shop", "--watch", "0"), "watch must be in [0.05, 86400], not 0"),
     (("show", "shop", "--watch", "nan"), "watch must be finite"),
-    (("show", "shop", "--support", "1", "0"), "high must be > 1"),
+    (("show", "shop", "--support", "1", "0"), "support must be (low, high) with low < high"),
     (("export", "shop", "log.xlsx"), "must end in .csv or .parquet, not 'log.xlsx'"),
     (("export", "shop", "log"), "must end in .csv or .parquet"),
     (("import", "shop", "no.csv"), "'no.csv' cannot be read: No such file or directory."),

@@ -21,7 +21,7 @@ def warm():
 
 @pytest.fixture
 def url(tmp_path):
-    """Of a file that is not there yet, in memory if there is such a place: there is much to be synchronized."""
+    """Of a file that is not there yet, in memory if there is such a place: each call waits for the disk."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else tmp_path) as folder:
         yield f"sqlite:///{folder}/bandits.db"

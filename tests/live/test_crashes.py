@@ -10,7 +10,6 @@ import json
 import mmap
 import os
 import random
-import signal
 import struct
 import time
 from collections import Counter
@@ -113,7 +112,7 @@ def call(bandit, kind, what):
 def live_and_die(url, name, seed, ticks, seconds, opening):
     """Let a process serve, kill it after some time, and return its calls: None if it was not open yet.
 
-    The time is taken from its beginning if it is to be killed while it is `opening`; else from when it is open.
+    The time is taken from its beginning if it is to be killed while it is `opening`, else from then on.
     """
     end, pipe = os.pipe()
     with contextlib.suppress(AttributeError, OSError):
@@ -226,6 +225,50 @@ def test_a_process_that_is_killed_loses_nothing_in_memory(warm, url):
     counts = warm(scene_kills, url, 60)
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
+
+
+# Killed beside others, who go on.
+
+
+def ask_and_tell(url, said, rounds):
+    """Write down what was answered."""
+    bandit = br.Bandit.open(url, "x")
+    for _ in range(rounds):
+        decision = bandit.ask()
+        os.write(said, json.dumps([ASK, decision.step, decision.arm]).encode() + b"\n")
+        told = bandit.tell(decision.id, reward_of(decision.step))
+        os.write(said, json.dumps([TELL, decision.step, told]).encode() + b"\n")
+
+
+def scene_killed_beside_others(url):
+    br.Bandit(list("abc"), THOMPSON, store=url, name="x", seed=7).close()
+    path = url.removeprefix("sqlite:///") + ".said"
+    said = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+    others = [Child(ask_and_tell, url, said, 150) for _ in range(2)]
+    rng, victims = random.Random(5), []
+    for _ in range(30):
+        victims.append(Child(ask_and_tell, url, said, 10**6))
+        time.sleep(rng.uniform(0.03, 0.08))
+        if len(victims) == 2:
+            victims.pop(rng.randrange(2)).kill()
+    victims[0].kill()
+    for other in others:
+        other.result()
+    os.close(said)
+    with open(path) as file:
+        lines = file.readlines()
+    assert len({*lines}) == len(lines)
+    history = br.Bandit.open(url, "x").history()
+    for kind, step, what in map(json.loads, lines):
+        assert what == (history["arm"][step] if kind == ASK else br.Told.LEARNED)
+        assert kind == ASK or history["reward"][step] == reward_of(step)
+    assert len(lines) <= len(history) + history["reward"].count() <= len(lines) + 30
+    Twin(br.Bandit.open(url, "x")).goes_on_as(br.Bandit.open(url, "x"), 10)
+    return len(lines), len(history)
+
+
+def test_a_process_that_is_killed_disturbs_no_other(warm, url):
+    print(warm(scene_killed_beside_others, url))
 
 
 # Killed while a bandit is made.

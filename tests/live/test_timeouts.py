@@ -176,9 +176,6 @@ def test_of_an_arm_that_was_removed_nothing_is_learned(make):
     assert bandit.tell(kept.id, 1.0) is br.Told.HISTORY
 
 
-@pytest.mark.xfail(
-    reason="the history has the default as learned, though the arm was removed before", strict=True
-)
 def test_the_history_does_not_say_that_a_removed_arm_has_learned_its_default(make):
     clock = Clock()
     bandit = make(clock)
@@ -355,9 +352,7 @@ def test_a_call_that_fails_does_not_turn_back_the_generator(make, name):
 @pytest.mark.parametrize(
     "home",
     [
-        pytest.param(
-            {}, marks=pytest.mark.xfail(reason="the default stays learned", strict=True), id="memory"
-        ),
+        pytest.param({}, id="memory"),
         "store",
     ],
 )

@@ -54,6 +54,11 @@ class Twin:
         assert self.length == len(log(self.bandit))
         assert state(self.bandit) == state(bandit)
 
+    @property
+    def steps(self) -> int:
+        """How many decisions were made."""
+        return self.bandit._core.session.engine.steps
+
     def _do(self, event: Event) -> None:
         bandit, name = self.bandit, self.bandit._core.session.engine.names
         if event.kind == ASK:

@@ -90,13 +90,13 @@ def _run(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: int) ->
     status = 1
     try:
         signal.signal(signal.SIGALRM, _hangs)
-        signal.alarm(PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE, 5)  # again, in case that something swallows it
         try:
             answer = pickle.dumps((True, function(*arguments)))
             status = 0
         except BaseException:
             answer = pickle.dumps((False, traceback.format_exc()))
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         with open(pipe, "wb") as file:
             file.write(answer)
     finally:

@@ -285,10 +285,10 @@ def test_history_and_decisions_of_a_log_with_all_kinds(store, bandit):
     ]
     append(store, bandit, *events)
     expected = [
-        Logged(1, 2, 2.0, '{"user": 1}', 0.75, False, 7.0, -1.0, 6.0),
-        Logged(2, 1, 3.0, "", 0.5, True, 4.0, None, None),
-        Logged(3, 0, 5.0, "", None, False, None, None, None),
-        Logged(4, 1, 8.0, "", None, False, None, 0.0, 9.0),
+        Logged(1, 2, 2.0, '{"user": 1}', 0.75, False, 7.0, -1.0, True, 6.0),
+        Logged(2, 1, 3.0, "", 0.5, True, 4.0, None, False, None),
+        Logged(3, 0, 5.0, "", None, False, None, None, False, None),
+        Logged(4, 1, 8.0, "", None, False, None, 0.0, True, 9.0),
     ]
     with store.reading(bandit) as reading:
         assert reading.since(0) == events

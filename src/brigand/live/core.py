@@ -16,7 +16,7 @@ from brigand.errors import (
     UnsupportedRewardError,
 )
 from brigand.live.decision import Basis, Decision, Told
-from brigand.live.engine import WAS_EXPLORED, Choice, Engine
+from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
 from brigand.live.homes import Opened
 from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.session import Session
@@ -26,7 +26,6 @@ from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 MOST_DIGITS = len(str(checks.MAX_STEPS))
 """Of a step's number."""
 EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
-RECORDED = '{"reason": "recorded: the decision was made elsewhere"}'
 
 
 class Past(NamedTuple):

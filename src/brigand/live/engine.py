@@ -17,7 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.live.loop import COLUMNS, DEFAULT, LEARN, LEDGER, PULL, REWARD, Calls, live_loop
+from brigand.live.loop import (
+    ARM,
+    COLUMNS,
+    DEFAULT,
+    EXPLORED,
+    LEARN,
+    LEDGER,
+    PULL,
+    REWARD,
+    STEP,
+    Calls,
+    live_loop,
+)
 from brigand.live.settings import Settings
 from brigand.live.tables import read_table, write_table
 from brigand.policies.base import Table, check_choices
@@ -26,6 +38,8 @@ from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
 
 WAS_EXPLORED = '"explored": true'
 """In the data of a decision, if it was."""
+RECORDED = '{"reason": "recorded: the decision was made elsewhere"}'
+"""The data of one made elsewhere: whether that was to explore is seen when the policy takes it in."""
 SCHEMA = 1
 """Of an engine's JSON form."""
 AT_ONCE = 4096
@@ -99,7 +113,12 @@ class Engine:
         PolicyError
             The policy broke the contract; the state is then of no use.
         """
-        return self._run(np.zeros((n, COLUMNS)), rows)
+        choice = self._run(np.zeros((n, COLUMNS)), rows)
+        there = self._candidates if rows is None else rows
+        if len(there) < len(self.arms):
+            wrong = np.flatnonzero(~np.isin(choice.calls[:, ARM], there))
+            check_choices(self.settings.policy, int(choice.calls[wrong[0], STEP]) if len(wrong) else 0)
+        return choice
 
     def apply(self, events: Iterable[Event]) -> None:
         """Take in what the log says, or what it is about to say: of decisions, the arm is known.
@@ -116,9 +135,11 @@ class Engine:
     def take(self, events: Sequence[Event], rows: Sequence[int] | None = None) -> None:
         """Take in decisions among some `rows`, and rewards."""
         found: list[tuple[int, int, int, float]] = []
+        asks: list[tuple[int, Event]] = []
         for event in events:
             step = event.step or 0
             if event.kind == ASK:
+                asks.append((len(found), event))
                 found.append((PULL, event.arm, step, 0.0))
                 self.note(event)
                 continue
@@ -130,13 +151,13 @@ class Engine:
         if found:
             calls = np.zeros((len(found), COLUMNS))
             calls[:, : REWARD + 1] = found
-            asks = [event for event in events if event.kind == ASK]
             explored = self.ledger["explored"].copy() if asks else None
             self._run(calls, rows)
             if explored is not None:  # the log says it: beside another arm, it might look otherwise
                 self.ledger["explored"] = explored
-            for event in asks:
-                self.ledger[event.arm]["explored"] += WAS_EXPLORED in event.data
+            for place, event in asks:
+                said = calls[place, EXPLORED] if event.data == RECORDED else WAS_EXPLORED in event.data
+                self.ledger[event.arm]["explored"] += int(said)
         self._wind(events)
 
     def note(self, ask: Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from brigand.errors import InvalidValueError, UnknownNameError
@@ -149,7 +150,7 @@ def create_or_find(
     Raises
     ------
     InvalidValueError
-        As `create`; or the bandit that is there has another policy.
+        As `create`; or the bandit that is there has another policy, horizon or timeout.
     StorageError
         The store cannot be written.
     """
@@ -162,11 +163,9 @@ def create_or_find(
             found = find(store, name)
         except UnknownNameError:
             raise error from None
-    if found.settings.policy != settings.policy:
+    if replace(found.settings, seed=0) != replace(settings, seed=0):
         found.home.close()
-        raise InvalidValueError(
-            f"the bandit {name!r} is there, but with the policy {found.settings.policy!r}."
-        )
+        raise InvalidValueError(f"the bandit {name!r} is there, but it is another one: {found.settings!r}.")
     return found
 
 

@@ -8,7 +8,7 @@ from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
 
 
 class MemoryLog:
-    """All events, and where those of a decision are. It is its own context manager, which does nothing."""
+    """All events, and where those of a decision are. A context: after an error, all is as before it."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
@@ -16,13 +16,17 @@ class MemoryLog:
         self._tells: dict[int, Event] = {}
         self._defaults: dict[int, Event] = {}
         self._indexed = 0
+        self._before = 0
         self._snapshot: tuple[int, str] | None = None
 
     def __enter__(self) -> MemoryLog:
+        self._before = len(self._events)
         return self
 
-    def __exit__(self, *error: object) -> None:
-        pass
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is not None and len(self._events) > self._before:
+            del self._events[self._before :]
+            self._asks, self._tells, self._defaults, self._indexed = [], {}, {}, 0
 
     def since(self, seq: int) -> list[Event]:
         """Return the events after the first `seq`."""
@@ -71,6 +75,7 @@ class MemoryLog:
                 tell is not None and tell.counted,
                 tell and tell.at,
                 default and default.value,
+                default is not None and default.counted,
                 default and default.at,
             )
 

@@ -39,7 +39,7 @@ def history(engine: Engine, logged: Iterable[Logged], uid: str) -> pd.DataFrame:
     rows = []
     for line in logged:
         data = json.loads(line.data) if line.data else {}
-        learned = line.value if line.counted else line.default
+        learned = line.value if line.counted else line.default if line.default_counted else None
         rows.append(
             (
                 line.step,
@@ -64,11 +64,11 @@ def history(engine: Engine, logged: Iterable[Logged], uid: str) -> pd.DataFrame:
 
 
 def _status(line: Logged) -> str:
-    if line.value is None:
-        return "pending" if line.default is None else "default"
     if line.counted:
         return "learned"
-    return "history" if line.default is None else "late"
+    if line.default_counted:
+        return "default" if line.value is None else "late"
+    return "pending" if line.value is None and line.default is None else "history"
 
 
 def check_support(support: object) -> tuple[float, float] | None:

@@ -102,6 +102,8 @@ class Logged(NamedTuple):
         When the reward was told.
     default : float or None
         What stood in for the reward when it was late; None if nothing did.
+    default_counted : bool
+        Whether the policy learned that.
     default_at : float or None
         When it did.
     """
@@ -114,4 +116,5 @@ class Logged(NamedTuple):
     counted: bool
     told_at: float | None
     default: float | None
+    default_counted: bool
     default_at: float | None

@@ -14,8 +14,8 @@ from brigand.errors import BrigandError, InvalidValueError, StorageError
 
 T = TypeVar("T")
 
-FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeEncodeError)
-"""What a statement can raise."""
+FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
+"""What a statement can raise; the last one also where SQLite quotes damaged bytes in its message."""
 
 REASONS = {
     sqlite3.SQLITE_FULL: "cannot be written: the disk, or the database, is full",
@@ -51,6 +51,8 @@ def explain(error: Exception, path: Path, busy_timeout: float) -> BrigandError:
     """Return the error that says what went wrong with the file at `path`."""
     if isinstance(error, UnicodeEncodeError):
         return InvalidValueError(f"text with lone surrogates cannot be stored: {error}.")
+    if isinstance(error, UnicodeDecodeError):
+        return StorageError(f"{str(path)!r} is damaged: {error}.")
     original = _original(error)
     if _code(error) in LOCKED:
         return StorageError(

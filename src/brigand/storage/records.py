@@ -26,7 +26,7 @@ def _with_rewards() -> Select[Any]:
         same = (other.c.bandit_id == asked.c.bandit_id) & (other.c.step == asked.c.step)
         joined = joined.outerjoin(other, same & (other.c.kind == KINDS[kind]))
     columns = (asked.c.step, asked.c.arm, asked.c.at, asked.c.data)
-    rewards = (told.c.value, told.c.counted, told.c.at, default.c.value, default.c.at)
+    rewards = (told.c.value, told.c.counted, told.c.at, default.c.value, default.c.counted, default.c.at)
     wanted = (asked.c.bandit_id == bindparam("bandit")) & (asked.c.kind == KINDS[ASK])
     return sa.select(*columns, *rewards).select_from(joined).where(wanted).order_by(asked.c.step)
 
@@ -210,8 +210,10 @@ def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
 
 
 def _logged(row: Row) -> Logged:
-    step, arm, asked_at, data, value, counted, told_at, default, default_at = row
-    return Logged(step, arm, asked_at, data, value, bool(counted), told_at, default, default_at)
+    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at = row
+    return Logged(
+        step, arm, asked_at, data, value, bool(counted), told_at, default, bool(learned), default_at
+    )
 
 
 def _found(logged: Logged) -> Found:
