@@ -23,7 +23,7 @@ import brigand as br
 FE = br.ForcedExploration(br.Linear())
 SW_FE = br.ForcedExploration(br.Linear(), window=40)
 THOMPSON = br.CATALOGUE["TS-Beta"]
-PATIENCE = 200
+PATIENCE = 120
 """Seconds after which a process is taken to hang."""
 
 
