@@ -1,7 +1,6 @@
 """Calls that are interrupted anywhere, say by Ctrl-C: kept wholly or not at all, and the next one goes on."""
 
 import dis
-import itertools
 import os
 import random
 import signal
@@ -19,19 +18,20 @@ from live.warm import THOMPSON
 ROOMS = tuple(os.path.join(os.path.dirname(br.__file__), room) for room in ("live", "storage"))
 
 
-def made(url, seed=4):
-    """Return a bandit with 12 decisions, 7 of them told, some learned late."""
-    ticks = itertools.count()
-    bandit = br.Bandit(
-        list("abc"),
-        THOMPSON,
-        store=url,
-        name="x",
-        seed=seed,
-        reward_timeout=4,
-        default_reward=0.5,
-        clock=lambda: float(next(ticks)),
-    )
+class Clock:
+    """It goes on by one whenever it is looked at."""
+
+    now = 0.0
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+def made(url, clock):
+    """Return a bandit with 12 decisions, 7 of them told; a reward is late after four calls."""
+    settings = {"reward_timeout": 4, "default_reward": 0.5, "clock": clock}
+    bandit = br.Bandit(list("abc"), THOMPSON, store=url, name="x", seed=4, **settings)
     for decision in bandit.ask(8)[:3]:
         bandit.tell(decision.id, 1.0)
     for decision in (bandit.ask() for _ in range(4)):
@@ -93,11 +93,15 @@ def interrupted(call, bandit, at):
 def scene_interrupted_everywhere(url, name):
     session.LEAST_EVENTS = 20
     call, events, stride = CALLS[name]
-    bandit = made(url)
+    clock = Clock()
+    bandit = made(url, clock)
     twin = Twin(bandit)
     tried, kept, at, n = 0, 0, 0, 0
     while at <= n:
+        bandit.ask()
+        clock.now += 2
         bandit.ask(3)
+        clock.now += 2  # the first one's reward is late now
         if name == "remove":
             bandit.add_arm(f"arm {at}")
         before = len(log(bandit))
@@ -129,7 +133,7 @@ def stop(*_):
 
 
 def scene_signals(url, hits):
-    bandit = made(url)
+    bandit = made(url, Clock())
     twin, rng = Twin(bandit), random.Random(1)
     signal.signal(signal.SIGALRM, stop)
     while hits:

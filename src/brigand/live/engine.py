@@ -75,6 +75,7 @@ class Engine:
         policy, horizon = settings.policy, settings.horizon
         self._tape = Stream(settings.seed, policy).tape(0)
         self._generator = self._tape.generator
+        self._marked: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
         self._address = jit.addresses(self._generator)
         state = policy.start(n_rows, horizon, int(self._generator.integers(2**63)))
         self.header, self.arms, self.memory = np.array([state.header]), state.arms, state.memory
@@ -113,12 +114,14 @@ class Engine:
         PolicyError
             The policy broke the contract; the state is then of no use.
         """
-        choice = self._run(np.zeros((n, COLUMNS)), rows)
+        self._marked = None
+        calls = np.zeros((n, COLUMNS))
+        headers, records = self._run(calls, rows)
         there = self._candidates if rows is None else rows
         if len(there) < len(self.arms):
-            wrong = np.flatnonzero(~np.isin(choice.calls[:, ARM], there))
-            check_choices(self.settings.policy, int(choice.calls[wrong[0], STEP]) if len(wrong) else 0)
-        return choice
+            wrong = np.flatnonzero(~np.isin(calls[:, ARM], there))
+            check_choices(self.settings.policy, int(calls[wrong[0], STEP]) if len(wrong) else 0)
+        return Choice(calls, headers.tobytes(), records.tobytes())
 
     def apply(self, events: Iterable[Event]) -> None:
         """Take in what the log says, or what it is about to say: of decisions, the arm is known.
@@ -155,10 +158,10 @@ class Engine:
             self._run(calls, rows)
             if explored is not None:  # the log says it: beside another arm, it might look otherwise
                 self.ledger["explored"] = explored
-            for place, event in asks:
-                said = calls[place, EXPLORED] if event.data == RECORDED else WAS_EXPLORED in event.data
-                self.ledger[event.arm]["explored"] += int(said)
-        self._wind(events)
+                for place, event in asks:
+                    said = calls[place, EXPLORED] if event.data == RECORDED else WAS_EXPLORED in event.data
+                    self.ledger[event.arm]["explored"] += int(said)
+                self._wind(events)
 
     def note(self, ask: Event) -> None:
         """Remember that the reward of a decision may become overdue."""
@@ -175,7 +178,8 @@ class Engine:
         waiting = itertools.takewhile(lambda item: item[1][1] <= before, self.pending.items())
         return [(step, arm) for step, (arm, _) in waiting]
 
-    def _run(self, calls: Calls, rows: Sequence[int] | None) -> Choice:
+    def _run(self, calls: Calls, rows: Sequence[int] | None) -> tuple[Table, Table]:
+        """Do some calls; return the records before each pull, to be used at once."""
         candidates, absent = self._candidates, self._absent
         if rows is not None:
             candidates = np.array(rows, np.int64)
@@ -189,7 +193,7 @@ class Engine:
             self._run_directly = jit.direct(live_loop(self.settings.policy), *arguments)
         if self._run_directly(*arguments):
             check_choices(self.settings.policy, self.steps + 1)
-        return Choice(calls, headers.tobytes(), records.tobytes())
+        return headers, records
 
     def _change_arms(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -214,11 +218,14 @@ class Engine:
 
     def mark(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
         """Return the generator's state, for `rewind`: sooner had than `wound`, but for this process only."""
-        return self._tape.state.copy(), self._tape.half.copy()
+        if self._marked is None:
+            self._marked = self._tape.state.copy(), self._tape.half.copy()
+        return self._marked
 
     def rewind(self, mark: tuple[NDArray[np.uint64], NDArray[np.uint32]]) -> None:
         """Put the generator into the state of a `mark`, maybe of another engine of the bandit."""
         self._tape.state[:], self._tape.half[:] = mark
+        self._marked = None
 
     @property
     def wound(self) -> str:
@@ -241,6 +248,7 @@ class Engine:
         state["state"]["state"] = int(first, 16)
         state["has_uint32"], state["uinteger"] = int(bool(rest)), int(rest or "0", 16)
         self._generator.bit_generator.state = state
+        self._marked = None
 
     # From a log, and to and from JSON.
 

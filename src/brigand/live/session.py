@@ -92,6 +92,8 @@ class Session:
             raise
         try:
             self._catch_up()
+            if len(self._marks) > 1:  # of the operation before
+                self._marks = {self._seq: self._marks[self._seq]} if self._seq in self._marks else {}
         except BaseException as error:
             self._stale = True
             self._end(type(error), error, error.__traceback__)
@@ -177,8 +179,7 @@ class Session:
     def _mark(self, seq: int) -> None:
         """Remember the generator's state after `seq` events; they may not come to be."""
         if not self._home.durable:
-            known = {self._seq: self._marks[self._seq]} if self._seq in self._marks else {}
-            self._marks = {**known, seq: self.engine.mark()}
+            self._marks[seq] = self.engine.mark()
 
     def keep_state(self) -> None:
         """Keep the state, from which the next process starts."""
