@@ -122,8 +122,12 @@ class Ledger:
         np.testing.assert_array_equal(history["reward"].to_numpy(), np.array(rewards, float))
         for status, decision in zip(history["status"], self.decisions, strict=True):
             *_, told, default, learned = decision
-            if default is None:
-                assert status == ("pending" if told is None else "history" if learned is None else "learned")
+            if default is None and told is None:
+                assert status == "pending"
+            elif learned is None:
+                assert status == "history"
+            elif default is None:
+                assert status == "learned"
             else:
                 assert status == ("default" if told is None else "late")
 
