@@ -183,7 +183,7 @@ ORDER_OF_ARRIVAL = {
     ),
     "SW-LB-SDA": "a round begins with what has arrived by then",
     **dict.fromkeys(
-        ["CUSUM-UCB", "PHT-UCB", "M-UCB", "GLR-klUCB-local", "GLR-klUCB-global", "AdSwitch"],
+        ["CUSUM-UCB", "PHT-UCB", "M-UCB", "GLR-klUCB-local", "GLR-klUCB-global", "AdSwitch", "Ada-ILTCB+"],
         "looks for a change in the sequence of arrivals",
     ),
     "EXP3.S": "at every arrival all weights are moved together",
