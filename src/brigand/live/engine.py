@@ -124,10 +124,7 @@ class Engine:
         return Choice(calls, headers.tobytes(), records.tobytes())
 
     def apply(self, events: Iterable[Event]) -> None:
-        """Take in what the log says, or what it is about to say: of decisions, the arm is known.
-
-        A new arm needs a row that is still free (`replay`).
-        """
+        """Take in what the log says; a new arm needs a row that is still free (`replay`)."""
         for rows, group in itertools.groupby(events, key=_candidates_of):
             while batch := list(itertools.islice(group, AT_ONCE)):
                 if rows == CHANGE:
