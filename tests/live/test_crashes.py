@@ -5,7 +5,6 @@ A real loss of power was not tried. What it takes is checked: SQLite waits until
 """
 
 import contextlib
-import fcntl
 import json
 import mmap
 import os
@@ -15,11 +14,15 @@ import time
 from collections import Counter
 from typing import Any, NamedTuple
 
+import pytest
+
 import brigand as br
 from brigand.live import session
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
 from live.twin import Twin, log, reward_of
 from live.warm import FE, SW_FE, THOMPSON, Child
+
+fcntl = pytest.importorskip("fcntl", reason="POSIX only")
 
 BANDITS = {
     "FE": {"policy": FE},

@@ -1,11 +1,11 @@
 """Disks that are full: that is told, nothing is lost, and all goes on once there is room."""
 
+import contextlib
+import ctypes
 import functools
 import os
-import resource
 import signal
 import subprocess
-import tempfile
 
 import pytest
 
@@ -14,9 +14,13 @@ from brigand.live import session
 from live.calls import ARMS, calls, create, make, refused
 from live.twin import Twin, log, state
 
+resource = pytest.importorskip("resource", reason="POSIX only")
+
 
 class Limited:
     """A disk that is full for files of more than some size: a limit of this process."""
+
+    reason = "disk I/O error"
 
     def __init__(self, folder):
         self.folder = folder
@@ -33,10 +37,16 @@ class Limited:
 
 
 class Small:
-    """A disk of 32 MiB, filled up by another file."""
+    """A disk of 32 MiB, filled up by another file: only for root, and mounted for this process alone."""
+
+    reason = "full"
 
     def __init__(self, folder):
         self.folder = folder
+        if ctypes.CDLL(None).unshare(0x00020000):  # CLONE_NEWNS
+            raise OSError
+        for arguments in (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", "size=32m", "tmpfs", folder]):
+            subprocess.run(["mount", *arguments], check=True, capture_output=True)
 
     def leave(self, room):
         """Leave room for so many bytes, rounded down to whole pages."""
@@ -48,39 +58,19 @@ class Small:
         (self.folder / "filler").unlink()
 
 
-def can_mount():
-    with tempfile.TemporaryDirectory() as folder:
-        return mount(folder) and unmount(folder)
+def a_disk(kind, folder):
+    """Return a disk of a kind; where none can be mounted, the limit of a process must do."""
+    if kind == "small":
+        with contextlib.suppress(OSError, AttributeError, subprocess.CalledProcessError):
+            return Small(folder)
+    return Limited(folder)
 
 
-def mount(folder, *options):
-    command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", folder]
-    try:
-        return subprocess.run(command, capture_output=True).returncode == 0
-    except OSError:
-        return False
-
-
-def unmount(folder):
-    return subprocess.run(["umount", folder], capture_output=True).returncode == 0
-
-
-KINDS = {"limited": Limited, "small": Small}
-
-
-@pytest.fixture(params=KINDS if can_mount() else ["limited"])
-def disk(request, tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if request.param == "small":
-        assert mount(folder)
-    yield request.param, folder
-    if request.param == "small":
-        assert unmount(folder)
+both = pytest.mark.parametrize("kind", ["limited", "small"])
 
 
 def scene_full(kind, folder):
-    disk, url = KINDS[kind](folder), f"sqlite:///{folder}/bandits.db"
+    disk, url = a_disk(kind, folder), f"sqlite:///{folder}/bandits.db"
     bandit = make(url)
     twin = Twin(bandit)
     other = br.Bandit.open(url, "x")  # as long as it is open, SQLite's log stays as long as it is
@@ -88,7 +78,7 @@ def scene_full(kind, folder):
         other.summary()
         disk.leave(0)
         for call in calls(bandit):
-            assert refused(call, f"{folder}/bandits.db", "full" if kind == "small" else "disk I/O error")
+            assert refused(call, f"{folder}/bandits.db", disk.reason)
             twin.follow(bandit)
         assert bandit.summary()["asked"].sum() == len(bandit.history()) == twin.steps
         assert bandit.arms() == other.arms() == ARMS
@@ -107,13 +97,14 @@ def scene_full(kind, folder):
         twin.follow(bandit)
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(warm, disk):
-    warm(scene_full, *disk)
+@both
+def test_a_full_disk_is_told_and_nothing_is_lost(warm, kind, tmp_path):
+    warm(scene_full, kind, tmp_path)
 
 
 def scene_full_for_one(kind, folder):
     """When nobody else has the file, a failure puts SQLite's log into the database, if that is possible."""
-    disk = KINDS[kind](folder)
+    disk = a_disk(kind, folder)
     bandit = make(f"sqlite:///{folder}/bandits.db")
     twin, outcomes = Twin(bandit), []
     for room in range(0, 60_000, 6_000):
@@ -125,14 +116,15 @@ def scene_full_for_one(kind, folder):
     return outcomes
 
 
-def test_a_full_disk_when_nobody_else_has_the_file(warm, disk):
-    assert {*warm(scene_full_for_one, *disk)} == {True, False}
+@both
+def test_a_full_disk_when_nobody_else_has_the_file(warm, kind, tmp_path):
+    assert {*warm(scene_full_for_one, kind, tmp_path)} == {True, False}
 
 
 def scene_almost_full(kind, folder):
     """Leave more and more room for a call that writes a big state each time."""
     session.LEAST_EVENTS, session.BYTES = 1, 10**9
-    disk = KINDS[kind](folder)
+    disk = a_disk(kind, folder)
     url = f"sqlite:///{folder}/bandits.db"
     bandit = make(url, br.ForcedExploration(br.Linear(), window=2000))
     bandit.tell_many({decision.id: 1 / 3 for decision in bandit.ask(1500)})
@@ -152,14 +144,15 @@ def scene_almost_full(kind, folder):
     return outcomes
 
 
-def test_a_disk_that_becomes_full_within_a_call(warm, disk):
-    outcomes = warm(scene_almost_full, *disk)
+@both
+def test_a_disk_that_becomes_full_within_a_call(warm, kind, tmp_path):
+    outcomes = warm(scene_almost_full, kind, tmp_path)
     assert {*outcomes} == {True, False}
 
 
 def scene_full_for_the_log(kind, folder):
     """Fill the disk with the log itself, which cannot be put into the database either."""
-    disk = KINDS[kind](folder)
+    disk = a_disk(kind, folder)
     bandit = make(f"sqlite:///{folder}/bandits.db")
     disk.leave(2_000_000)
     outcomes = [refused(lambda: bandit.ask(1000)) for _ in range(12)]
@@ -170,16 +163,17 @@ def scene_full_for_the_log(kind, folder):
     return outcomes
 
 
-def test_a_disk_that_is_filled_by_the_log(warm, disk):
-    assert {*warm(scene_full_for_the_log, *disk)} == {True, False}
+@both
+def test_a_disk_that_is_filled_by_the_log(warm, kind, tmp_path):
+    assert {*warm(scene_full_for_the_log, kind, tmp_path)} == {True, False}
 
 
 def scene_full_while_creating(kind, folder):
-    disk, outcomes = KINDS[kind](folder), []
+    disk, outcomes = a_disk(kind, folder), []
     for turn, room in enumerate([0, 1000, *range(4096, 300_000, 12_288)]):
         name = folder / str(turn)
         name.mkdir()
-        disk.folder = folder if kind == "small" else name
+        disk.folder = name if isinstance(disk, Limited) else folder
         url = f"sqlite:///{name}/bandits.db"
         disk.leave(room)
         outcomes.append(refused(functools.partial(create, url), "bandits.db"))
@@ -194,6 +188,7 @@ def scene_full_while_creating(kind, folder):
     return outcomes
 
 
-def test_a_disk_that_is_full_while_a_bandit_is_made(warm, disk):
-    outcomes = warm(scene_full_while_creating, *disk)
+@both
+def test_a_disk_that_is_full_while_a_bandit_is_made(warm, kind, tmp_path):
+    outcomes = warm(scene_full_while_creating, kind, tmp_path)
     assert {*outcomes} == {True, False}
