@@ -12,7 +12,7 @@ from numba.extending import overload
 import brigand as br
 import own_policy
 from brigand import testing
-from brigand.policies import ucb1
+from brigand.policies.ucb import ucb1
 
 # It pulls an arm that has no reward for ever, breaks ties by order, and takes the logarithm of 0 if K = 1.
 FAULTS = ["late_rewards", "without_rewards", "ties", "small_problems"]
@@ -240,7 +240,7 @@ def index(parameters, header, arms, memory, arm, rng):
 
 
 def select_by_index(parameters, header, arms, memory, candidates, rng):
-    return br.policies.kernels.argmax(index, parameters, header, arms, memory, candidates, rng)
+    return br.policies.kernels.choices.argmax(index, parameters, header, arms, memory, candidates, rng)
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _package_source() -> bytes:
     digest = hashlib.sha256(numba.__version__.encode())
     for room in _COMPILED_ROOMS:
         path = _PACKAGE / room
-        for file in [path] if path.is_file() else sorted(path.glob("*.py")):
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             digest.update(file.read_bytes())
     return digest.digest()
 

@@ -11,7 +11,9 @@ from scipy import stats
 
 import brigand as br
 from brigand import jit, testing
-from brigand.policies import absence, exp3, ucb1
+from brigand.policies.adversarial import exp3
+from brigand.policies.kernels import availability
+from brigand.policies.ucb import ucb1
 from policies.test_contract import OTHERS, SETTINGS
 
 SEQUENCES = [br.Linear(), br.Linear(2.5), br.Constant(30), br.Exponential(1.3), br.AnytimeExponential()]
@@ -450,7 +452,7 @@ def test_exp3_among_two_of_three_by_hand():
     """p = 1/2, y = exp(1/2 * 1 / (1/2) / 2); the absent one grows as their sum, (e^(1/2) + 1) / 2."""
     policy = br.EXP3(0.5)
     parameters, state = policy.parameters(3, 10), policy.start(3, 10)
-    absence.miss(parameters, *state, 2)
+    availability.miss(parameters, *state, 2)
     exp3.pull(parameters, *state, 0)
     exp3.learn_exp3(parameters, *state, 0, 1.0, 1)
     growth = math.log((math.exp(0.5) + 1) / 2)
@@ -465,7 +467,7 @@ def test_exp3_among_two_of_three_by_hand():
 def test_exp3s_among_two_of_three_by_hand():
     policy = br.EXP3S(0.1, 0.5)
     parameters, state = policy.parameters(3, 10), policy.start(3, 10)
-    absence.miss(parameters, *state, 2)
+    availability.miss(parameters, *state, 2)
     exp3.pull(parameters, *state, 0)
     exp3.learn_exp3s(parameters, *state, 0, 1.0, 1)
     expected = np.array([math.exp(0.5), 1.0]) + 0.1 * math.e
@@ -505,7 +507,7 @@ def test_rewards_are_weighted_by_the_probability_with_which_the_arm_was_drawn(po
         for arm in candidates:
             header, arms, memory = (table.copy() for table in run.state)
             for other in set(range(4)) - set(candidates):
-                absence.miss(run.parameters, header, arms, memory, other)
+                availability.miss(run.parameters, header, arms, memory, other)
             exp3.pull(run.parameters, header, arms, memory, arm)
             slot = header["step"] & (len(memory) - 1)
             expected.append(memory[slot]["probability"] * 4 / len(candidates))
@@ -533,7 +535,7 @@ def test_hundreds_of_leaders_that_leave_one_after_the_other_take_no_weight_with_
     for gone in range(n_arms - 2):
         for _ in range(3):
             for arm in range(gone):
-                absence.miss(parameters, *state, arm)
+                availability.miss(parameters, *state, arm)
             exp3.pull(parameters, *state, gone)
             policy.kernels.learn(parameters, *state, gone, 1.0, int(state.header["step"]))
     candidates = np.array([n_arms - 2, n_arms - 1])
@@ -614,9 +616,12 @@ def test_an_absence_is_noted_once():
     run = Live(br.LBSDA(), [0.9, 0.5, 0.1])
     run.go(5, [0, 1, 2])
     for arm in (2, 2, 0):
-        absence.miss(run.parameters, *run.state, arm)
-    assert absence.missing_at(run.state.header, 6) == 2
-    assert absence.missing_at(run.state.header, 5) == 0
-    places = [absence.available(run.state.arms, None, place, 6) for place in range(3)]
+        availability.miss(run.parameters, *run.state, arm)
+    assert availability.missing_at(run.state.header, 6) == 2
+    assert availability.missing_at(run.state.header, 5) == 0
+    places = [availability.available(run.state.arms, None, place, 6) for place in range(3)]
     assert places == [-1, 1, -1]
-    assert [absence.available(run.state.arms, np.array([0, 2]), place, 6) for place in range(2)] == [0, 2]
+    assert [availability.available(run.state.arms, np.array([0, 2]), place, 6) for place in range(2)] == [
+        0,
+        2,
+    ]

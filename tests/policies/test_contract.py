@@ -120,7 +120,7 @@ def test_a_seed_gives_the_same_bits_whatever_else_is_run(policy):
     testing.check_same_bits(policy)
 
 
-# What pulls an arm whose rewards are still to come besides `kernels.is_due`, by the definition.
+# What pulls an arm whose rewards are still to come besides `kernels.choices.needs_pull`, by the definition.
 UNPAID = {
     "prior": (br.AdSwitch, br.MultinomialTS, br.ThompsonBeta),
     "random": (

@@ -11,7 +11,7 @@ import pytest
 
 import brigand as br
 from brigand import jit
-from brigand.policies import kernels
+from brigand.policies.kernels import choices
 
 # With the catalogue's settings the first five pull all arms alike at such horizons. The others let an arm
 # whose rewards are lost wait until those pulls have left the window: a short one here.
@@ -106,9 +106,15 @@ def test_an_arm_that_never_pays_is_pulled_a_number_of_times_that_grows_like_log_
 
 def test_when_an_arm_is_due_by_hand():
     """Two of 1 reward and log 8 = 2.08; two of 2.5 rewards and log 8."""
-    assert [kernels.is_due(pulls, 1.0, 7) for pulls in (0, 2, 4, 5, 90)] == [True, True, True, False, False]
-    assert [kernels.is_due(pulls, 2.5, 7) for pulls in (0, 7, 8, 90)] == [True, True, False, False]
-    assert kernels.is_due(0, 1.0, 0)
+    assert [choices.needs_pull(pulls, 1.0, 7) for pulls in (0, 2, 4, 5, 90)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [choices.needs_pull(pulls, 2.5, 7) for pulls in (0, 7, 8, 90)] == [1, 1, 0, 0]
+    assert choices.needs_pull(0, 1.0, 0)
 
 
 @pytest.mark.parametrize(("name", "least"), [("UCB1", 1), ("UCB-Normal", 3), ("TS-Gaussian-unknown", 5)])

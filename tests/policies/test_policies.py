@@ -10,8 +10,10 @@ from scipy import stats
 
 import brigand as br
 import own_policy
-from brigand.policies import kernels, thompson, ucb1
 from brigand.policies.base import NO_MEMORY
+from brigand.policies.kernels import arithmetic, choices, randomness
+from brigand.policies.randomised import thompson
+from brigand.policies.ucb import ucb1
 
 
 def test_the_authors_ucb1_as_a_users_own_policy_gives_their_sequence(traces):
@@ -77,9 +79,9 @@ def test_fractional_rewards_are_binarised_with_their_mean_and_whatever_the_order
 
 def test_uniform_at_is_philox_and_uniform():
     """The published test vector of Philox 4x32-10 at zero; Kolmogorov-Smirnov at level 1e-5."""
-    assert kernels.uniform_at(0, 0) == ((0x6627E8D5 << 21) | (0xE169C58D >> 11)) * 2.0**-53
+    assert randomness.uniform_at(0, 0) == ((0x6627E8D5 << 21) | (0xE169C58D >> 11)) * 2.0**-53
     for key in (0, 1, 2**63 - 1):
-        draws = [kernels.uniform_at(key, step) for step in range(20_000)]
+        draws = [randomness.uniform_at(key, step) for step in range(20_000)]
         assert stats.kstest(draws, "uniform").pvalue > 1e-5
         assert stats.pearsonr(draws[1:], draws[:-1]).pvalue > 1e-5
 
@@ -199,19 +201,19 @@ def test_the_quotient_is_rounded_once():
         x, m = rng.standard_normal() * 10.0 ** rng.integers(-300, 300), int(rng.integers(1, 1000))
         total = residue = 0.0
         for _ in range(m):
-            total, lost = kernels.two_sum(total, x)
+            total, lost = arithmetic.two_sum(total, x)
             residue += lost
-        assert kernels.quotient(total, residue, m) == x
+        assert arithmetic.quotient(total, residue, m) == x
         exact = Fraction(total) + Fraction(residue)
-        assert kernels.quotient(total, residue, 7 * m) == float(exact / (7 * m))
+        assert arithmetic.quotient(total, residue, 7 * m) == float(exact / (7 * m))
 
 
 def test_the_hypotenuse_has_the_same_bits_compiled_and_does_not_overflow():
-    compiled = numba.njit(error_model="numpy")(kernels.hypotenuse)
+    compiled = numba.njit(error_model="numpy")(arithmetic.hypotenuse)
     rng = np.random.default_rng(0)
     pairs = rng.random((3000, 2)) * 10.0 ** rng.integers(-307, 308, (3000, 1))
     for a, b in [*pairs, (0.0, 0.0), (0.0, 1e300), (1e300, 1e-300), (math.inf, 1.0), (math.inf, math.inf)]:
-        value = kernels.hypotenuse(a, b)
+        value = arithmetic.hypotenuse(a, b)
         assert compiled(a, b) == value
         assert value == pytest.approx(math.hypot(a, b), rel=1e-15)
 
@@ -240,10 +242,10 @@ def test_an_oracle_without_an_environment_is_refused():
 
 def test_the_least_recently_pulled_of_untouched_arms_is_the_first():
     arms = np.zeros(3, [("last", int)])
-    assert kernels.least_recently_pulled(arms, np.arange(3)) == 0
+    assert choices.least_recently_pulled(arms, np.arange(3)) == 0
     arms["last"] = [5, 2, 9]
-    assert kernels.least_recently_pulled(arms, np.arange(3)) == 1
-    assert kernels.least_recently_pulled(arms, np.array([0, 2])) == 0
+    assert choices.least_recently_pulled(arms, np.arange(3)) == 1
+    assert choices.least_recently_pulled(arms, np.array([0, 2])) == 0
 
 
 def test_argmax_takes_each_of_equals_equally_often():
@@ -255,7 +257,7 @@ def test_argmax_takes_each_of_equals_equally_often():
         return arms[arm]["mean"]
 
     rng = np.random.default_rng(0)
-    chosen = [kernels.argmax(index, None, None, arms, NO_MEMORY, np.arange(4), rng) for _ in range(9000)]
+    chosen = [choices.argmax(index, None, None, arms, NO_MEMORY, np.arange(4), rng) for _ in range(9000)]
     counts = np.bincount(chosen, minlength=4)
     assert counts[1] == 0
     assert stats.chisquare(counts[[0, 2, 3]]).pvalue > 1e-5
@@ -265,10 +267,10 @@ def test_means_of_the_largest_rewards_are_known():
     """Beyond 1.3e300 the splitting in `quotient` overflows, beside a residue."""
     arms = br.UCB1().start(1, None).arms
     for reward in (1.5e300, 1.7e300, 1.1e300):
-        kernels.learn_mean(arms, 0, reward)
+        arithmetic.learn_mean(arms, 0, reward)
     assert arms["residue"][0] != 0.0
     assert arms["mean"][0] == pytest.approx(4.3e300 / 3, rel=1e-15)
-    assert kernels.quotient(3e301, 1e280, 3) == 1e301
+    assert arithmetic.quotient(3e301, 1e280, 3) == 1e301
 
 
 @pytest.mark.parametrize("policy", [br.UCB1, br.ThompsonBeta, br.KLUCB, br.MOSS, br.NPTS])

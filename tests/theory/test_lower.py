@@ -11,7 +11,7 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 import brigand as br
-from brigand.policies.divergences import KINDS
+from brigand.policies.kernels.divergences import KINDS
 from brigand.theory import lower
 
 STEPS = np.array([1, 10, 1000, 10**9])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from brigand import jit
 from brigand.policies.base import Policy, Table, record
-from brigand.policies.kernels import quotient, two_sum
+from brigand.policies.kernels.arithmetic import quotient, two_sum
 
 CHOOSE, PULL, LEARN, DEFAULT = range(4)
 """Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value."""

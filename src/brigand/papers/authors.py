@@ -16,9 +16,9 @@ from brigand.environments.instances import random_environment
 from brigand.papers.forced_exploration import EXPERIMENTS, HORIZON, PROTOCOLS
 from brigand.papers.validation import Fixed, Published, Row
 from brigand.policies.base import Policy
-from brigand.policies.garivier_moulines import SlidingWindowUCB
-from brigand.policies.lb_sda import LBSDALM
-from brigand.policies.ucb1 import UCB1
+from brigand.policies.changes.garivier_moulines import SlidingWindowUCB
+from brigand.policies.subsampling.lb_sda import LBSDALM
+from brigand.policies.ucb.ucb1 import UCB1
 
 NAMES = {
     "FE_exp": "FE-Exp",

@@ -24,14 +24,14 @@ from brigand import jit
 from brigand.environments.instances import Floats
 from brigand.papers.validation import Row, grid, printed
 from brigand.policies.base import Header, Kernels, Policy, Table
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.giro import GIRO
-from brigand.policies.kl_ucb import KLUCB
-from brigand.policies.npts import NPTS
-from brigand.policies.phe import PHE
-from brigand.policies.sequences import Power
-from brigand.policies.thompson import ThompsonBeta
-from brigand.policies.ucb1 import UCB1
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import Power
+from brigand.policies.randomised.giro import GIRO
+from brigand.policies.randomised.npts import NPTS
+from brigand.policies.randomised.phe import PHE
+from brigand.policies.randomised.thompson import ThompsonBeta
+from brigand.policies.ucb.kl_ucb import KLUCB
+from brigand.policies.ucb.ucb1 import UCB1
 from brigand.rng import Stream
 from brigand.simulation.plan import check_workers
 

@@ -18,13 +18,13 @@ from brigand.environments.distribution import Distribution
 from brigand.environments.environment import Environment
 from brigand.papers.validation import Fixed, Instances, Row, grid, printed
 from brigand.policies.base import Policy
-from brigand.policies.besa import BESA
-from brigand.policies.npts import NPTS
-from brigand.policies.phe import PHE
-from brigand.policies.reboot import ReBoot
-from brigand.policies.ssmc import SSMC
-from brigand.policies.sub_sampling import LBSDA, RBSDA, WRSDA
-from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.randomised.npts import NPTS
+from brigand.policies.randomised.phe import PHE
+from brigand.policies.randomised.reboot import ReBoot
+from brigand.policies.randomised.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.subsampling.besa import BESA
+from brigand.policies.subsampling.ssmc import SSMC
+from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
 
 HORIZON = 20_000
 RUNS = 5000

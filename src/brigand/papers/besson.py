@@ -18,17 +18,17 @@ from importlib.resources import files
 from brigand.environments.discrete import Bernoulli
 from brigand.environments.environment import Environment
 from brigand.papers.validation import Fixed, Row, grid, printed
+from brigand.policies.adversarial.exp3 import EXP3S
 from brigand.policies.base import Policy
-from brigand.policies.baselines import UniformRandom
-from brigand.policies.epsilon_greedy import EpsilonGreedy
-from brigand.policies.exp3 import EXP3S
-from brigand.policies.explore_then_commit import ExploreThenCommit
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.glr_klucb import GLRKLUCB
-from brigand.policies.kl_ucb import KLUCB, SlidingWindowKLUCB
-from brigand.policies.sequences import Constant
-from brigand.policies.thompson import ThompsonBeta
-from brigand.policies.ucb1 import UCB1
+from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy
+from brigand.policies.baselines.extremes import UniformRandom
+from brigand.policies.changes.glr_klucb import GLRKLUCB
+from brigand.policies.commit.explore_then_commit import ExploreThenCommit
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import Constant
+from brigand.policies.randomised.thompson import ThompsonBeta
+from brigand.policies.ucb.kl_ucb import KLUCB, SlidingWindowKLUCB
+from brigand.policies.ucb.ucb1 import UCB1
 
 THESIS = "Besson's thesis, stationary"
 PIECEWISE = "Besson et al., piecewise stationary"

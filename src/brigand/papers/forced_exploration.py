@@ -20,16 +20,16 @@ from brigand.errors import UnknownNameError
 from brigand.figures.instance import instance as draw_instance
 from brigand.figures.regret import regret as draw_regret
 from brigand.policies.base import Policy
-from brigand.policies.cusum_ucb import CUSUMUCB
-from brigand.policies.empirical_variance_ucb import EmpiricalVarianceUCB
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.forgetting_thompson import SlidingWindowThompson, SlidingWindowThompsonGaussian
-from brigand.policies.lb_sda import LBSDALM
-from brigand.policies.m_ucb import MUCB
-from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
-from brigand.policies.sw_lb_sda import SlidingWindowLBSDA
-from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
-from brigand.policies.ucb1 import UCB1
+from brigand.policies.changes.cusum_ucb import CUSUMUCB
+from brigand.policies.changes.forgetting_thompson import SlidingWindowThompson, SlidingWindowThompsonGaussian
+from brigand.policies.changes.m_ucb import MUCB
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.heavy_tails.empirical_variance_ucb import EmpiricalVarianceUCB
+from brigand.policies.randomised.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.subsampling.lb_sda import LBSDALM
+from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
+from brigand.policies.ucb.ucb1 import UCB1
 from brigand.simulation.plan import default_checkpoints
 from brigand.simulation.results import Results
 from brigand.simulation.run import simulate

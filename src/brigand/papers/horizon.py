@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from brigand.environments.continuous import Gaussian
 from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
 from brigand.simulation.run import simulate
 
 if TYPE_CHECKING:

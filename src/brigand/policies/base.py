@@ -126,6 +126,8 @@ class Policy(Spec, ABC):
     """What the policy's guarantee assumes of the rewards."""
     reference: ClassVar[str] = ""
     """Key of the paper in ``references.bib``."""
+    known_from: ClassVar[str] = ""
+    """How the rule is known: ``"published"``, ``"authors' code"``, ``"reconstruction"``; ``""``: not said."""
 
     @property
     @abstractmethod
@@ -176,7 +178,7 @@ class Policy(Spec, ABC):
             As in `parameters`.
         key : int
             A random 63-bit number for policies that randomise what they learn; it is stored in the
-            header's field ``key`` if there is one (`brigand.policies.kernels.uniform_at`).
+            header's field ``key`` if there is one (`brigand.policies.kernels.randomness.uniform_at`).
         """
         checks.integer("n_arms", n_arms, 1)
         header = self.header.copy()[0]

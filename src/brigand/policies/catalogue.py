@@ -5,46 +5,46 @@ To add a policy: write its file, and add one line below, with settings that the 
 
 from __future__ import annotations
 
-from brigand.policies.ad_switch import AdSwitch
-from brigand.policies.ada_iltcb import AdaILTCB
+from brigand.policies.adversarial.exp3 import EXP3, EXP3S
 from brigand.policies.base import Policy
-from brigand.policies.baselines import Oracle, UniformRandom
-from brigand.policies.besa import BESA
-from brigand.policies.cusum_ucb import CUSUMUCB, PHTUCB
-from brigand.policies.empirical_variance_ucb import EmpiricalVarianceUCB
-from brigand.policies.epsilon_greedy import EpsilonGreedy
-from brigand.policies.exp3 import EXP3, EXP3S
-from brigand.policies.explore_then_commit import ExploreThenCommit
-from brigand.policies.extended_robust_ucb import ExtendedRobustUCB
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.forgetting_thompson import (
+from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy
+from brigand.policies.baselines.extremes import Oracle, UniformRandom
+from brigand.policies.changes.ad_switch import AdSwitch
+from brigand.policies.changes.ada_iltcb import AdaILTCB
+from brigand.policies.changes.cusum_ucb import CUSUMUCB, PHTUCB
+from brigand.policies.changes.forgetting_thompson import (
     DiscountedThompson,
     SlidingWindowThompson,
     SlidingWindowThompsonGaussian,
 )
-from brigand.policies.garivier_moulines import DiscountedUCB, SlidingWindowUCB
-from brigand.policies.giro import GIRO
-from brigand.policies.glr_klucb import GLRKLUCB
-from brigand.policies.kl_ucb import KLUCB, SlidingWindowKLUCB
-from brigand.policies.kl_ucb_plus_plus import KLUCBPlusPlus
-from brigand.policies.lattimore import Lattimore
-from brigand.policies.lb_sda import LBSDALM
-from brigand.policies.m_ucb import MUCB
-from brigand.policies.moss import MOSS
-from brigand.policies.npts import NPTS, MultinomialTS
-from brigand.policies.phe import PHE
-from brigand.policies.reboot import ReBoot
-from brigand.policies.robust_ucb import RobustUCB
-from brigand.policies.sequences import AnytimeExponential, Constant, Exponential, Linear
-from brigand.policies.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
-from brigand.policies.ssmc import SSMC
-from brigand.policies.sstc import SSTC
-from brigand.policies.sub_sampling import LBSDA, RBSDA, WRSDA
-from brigand.policies.sw_lb_sda import SlidingWindowLBSDA
-from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
-from brigand.policies.ucb1 import UCB1
-from brigand.policies.ucb_normal import UCBNormal
-from brigand.policies.ucb_v import UCBV
+from brigand.policies.changes.garivier_moulines import DiscountedUCB, SlidingWindowUCB
+from brigand.policies.changes.glr_klucb import GLRKLUCB
+from brigand.policies.changes.m_ucb import MUCB
+from brigand.policies.commit.explore_then_commit import ExploreThenCommit
+from brigand.policies.commit.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import AnytimeExponential, Constant, Exponential, Linear
+from brigand.policies.heavy_tails.empirical_variance_ucb import EmpiricalVarianceUCB
+from brigand.policies.heavy_tails.extended_robust_ucb import ExtendedRobustUCB
+from brigand.policies.heavy_tails.lattimore import Lattimore
+from brigand.policies.heavy_tails.robust_ucb import RobustUCB
+from brigand.policies.randomised.giro import GIRO
+from brigand.policies.randomised.npts import NPTS, MultinomialTS
+from brigand.policies.randomised.phe import PHE
+from brigand.policies.randomised.reboot import ReBoot
+from brigand.policies.randomised.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.subsampling.besa import BESA
+from brigand.policies.subsampling.lb_sda import LBSDALM
+from brigand.policies.subsampling.ssmc import SSMC
+from brigand.policies.subsampling.sstc import SSTC
+from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
+from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
+from brigand.policies.ucb.kl_ucb import KLUCB, SlidingWindowKLUCB
+from brigand.policies.ucb.kl_ucb_plus_plus import KLUCBPlusPlus
+from brigand.policies.ucb.moss import MOSS
+from brigand.policies.ucb.ucb1 import UCB1
+from brigand.policies.ucb.ucb_normal import UCBNormal
+from brigand.policies.ucb.ucb_v import UCBV
 
 CATALOGUE: dict[str, Policy] = {
     "FE-Exp": ForcedExploration(Exponential()),

@@ -10,9 +10,9 @@ import numpy as np
 from brigand.environments.draw import NORMAL, draw
 from brigand.environments.totals import UNKNOWN, draw_total, safe_pulls
 from brigand.jit import kernel
-from brigand.policies import sequences
 from brigand.policies.base import Table, record
-from brigand.policies.kernels import quotient, two_sum
+from brigand.policies.forced import sequences
+from brigand.policies.kernels.arithmetic import quotient, two_sum
 
 DOUBT = 64 * math.log(2.0)
 """A block is drawn at once where something else could happen with probability exp(-DOUBT) at most."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from brigand.environments.totals import safe_pulls
 from brigand.jit import kernel
-from brigand.policies import sequences
 from brigand.policies.base import Table
+from brigand.policies.forced import sequences
 from brigand.simulation.blocks import DOUBT, earn_many, enter_round, whole
 
 MARGIN = 3.0

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
-from brigand.policies.explore_then_commit import ExploreThenCommit
-from brigand.policies.forced_exploration import ForcedExploration
+from brigand.policies.commit.explore_then_commit import ExploreThenCommit
+from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.rng import Stream, tapes
 from brigand.simulation.blocks import (
     ARM,

@@ -53,7 +53,8 @@ def check_absent_arms(policy: Policy, *, best_pulls: int = 500) -> None:
     require(
         pulls >= best_pulls,
         f"the best arm that is left was pulled {pulls} times of {STEPS - BACK}; at least {best_pulls} "
-        "are wanted: does it wait for arms that are gone, or compare with them (brigand.policies.absence)?",
+        "are wanted: does it wait for arms that are gone, or compare with them "
+        "(brigand.policies.kernels.availability)?",
     )
 
 

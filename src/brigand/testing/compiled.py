@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from brigand.errors import BrigandError, InvalidValueError, UnsupportedRewardError
 from brigand.policies.base import Policy
-from brigand.policies.baselines import UniformRandom
+from brigand.policies.baselines.extremes import UniformRandom
 from brigand.simulation.run import simulate
 from brigand.simulation.step import trace_loop
 from brigand.simulation.trace import trace

@@ -159,7 +159,7 @@ def check_index(policy: Policy, rewards: Sequence[tuple[float, float]] = INDEX_R
 
     NaN stands for an arm whose rewards are all still to come, which is chosen last. Nothing is checked unless
     `select`, or a kernel that it calls, uses a function whose name ends in ``index`` and which takes what
-    `brigand.policies.kernels.argmax` gives it.
+    `brigand.policies.kernels.choices.argmax` gives it.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def check_late_rewards(
         Without so many rewards, in 1000 steps, an arm has no index.
     unpaid : {"due", "random", "schedule", "prior", "any"}
         What pulls an arm that never pays. ``"due"``: nothing, after 2 rewards_needed + log T pulls
-        (`brigand.policies.kernels.is_due`), unless the others are pulled as often. ``"random"``: chance
+        (`brigand.policies.kernels.needs_pull`), unless the others are pulled as often. ``"random"``: chance
         does, 4 standard deviations more. ``"schedule"``: a schedule does, 2 + log T times more than it pulls
         others. ``"prior"``: it has a prior, and may be pulled as often as the best. ``"any"``: not checked.
     best_pulls : int
@@ -64,7 +64,7 @@ def check_late_rewards(
     require(
         pulls[3] <= most,
         f"an arm whose rewards never come was pulled {pulls[3]} times of {STEPS}, where {most:.0f} are the "
-        "most: count pulls as well as rewards (brigand.policies.kernels.is_due), or say so by unpaid=",
+        "most: count pulls as well as rewards (brigand.policies.kernels.needs_pull), or say so by unpaid=",
     )
     require(
         pulls[2] > best_pulls,

@@ -6,7 +6,7 @@ from brigand import checks
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
-from brigand.policies.forced_exploration import ForcedExploration
+from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.theory.bound import Bound
 from brigand.theory.comparators import comparator_bounds
 from brigand.theory.forced_exploration import forced_exploration_bounds

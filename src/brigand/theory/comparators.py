@@ -27,12 +27,12 @@ from brigand.environments.discrete import Bernoulli
 from brigand.environments.environment import Environment
 from brigand.errors import UnsupportedRewardError
 from brigand.policies.base import Policy
-from brigand.policies.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, KINDS
-from brigand.policies.explore_then_commit import ExploreThenCommit
-from brigand.policies.garivier_moulines import SlidingWindowUCB
-from brigand.policies.kl_ucb import KLUCB
-from brigand.policies.thompson import ThompsonBeta
-from brigand.policies.ucb1 import UCB1
+from brigand.policies.changes.garivier_moulines import SlidingWindowUCB
+from brigand.policies.commit.explore_then_commit import ExploreThenCommit
+from brigand.policies.kernels.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, KINDS
+from brigand.policies.randomised.thompson import ThompsonBeta
+from brigand.policies.ucb.kl_ucb import KLUCB
+from brigand.policies.ucb.ucb1 import UCB1
 from brigand.theory.bound import (
     AVERAGE,
     STANDARD,

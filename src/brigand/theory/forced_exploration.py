@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from brigand.environments.environment import Environment
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
 from brigand.theory.bound import (
     CORRECTED,
     FLOOR,

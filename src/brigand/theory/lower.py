@@ -34,7 +34,7 @@ from brigand.environments.discrete import Bernoulli, Empirical, FiniteSupport, P
 from brigand.environments.distribution import Distribution
 from brigand.environments.environment import Environment
 from brigand.errors import UnsupportedRewardError
-from brigand.policies.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, KINDS, divergence
+from brigand.policies.kernels.divergences import BERNOULLI, EXPONENTIAL, GAUSSIAN, KINDS, divergence
 from brigand.theory.bound import SLOPE, STANDARD, WORST, Bound, Condition, Floats, Steps, stationary
 
 FAMILIES: dict[str, type[Distribution]] = {
@@ -43,7 +43,7 @@ FAMILIES: dict[str, type[Distribution]] = {
     "exponential": ExponentialReward,
     "poisson": Poisson,
 }
-"""The reward distributions of each family of `brigand.policies.divergences`."""
+"""The reward distributions of each family of `brigand.policies.kernels.divergences`."""
 BK, BK_SOURCE = "Burnetas-Katehakis", "Burnetas, Katehakis 1996"
 
 

@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from brigand import checks, jit
 from brigand.errors import InvalidValueError
-from brigand.policies import sequences
 from brigand.policies.base import Table
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.sequences import ExplorationSequence
+from brigand.policies.forced import sequences
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import ExplorationSequence
 from brigand.theory.bound import Floats, Steps, check_steps
 
 FAR = 2**61

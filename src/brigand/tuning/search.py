@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 from brigand.errors import UnsupportedRewardError
 from brigand.figures.tuning import tuning as draw_tuning
 from brigand.policies.base import Policy
-from brigand.policies.forced_exploration import ForcedExploration
-from brigand.policies.kl_ucb import KLUCB
-from brigand.policies.sequences import (
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.policies.forced.sequences import (
     Constant,
     ExplorationSequence,
     Exponential,
@@ -29,9 +28,10 @@ from brigand.policies.sequences import (
     Sequence as Steps,
     value,
 )
-from brigand.policies.sub_sampling import LBSDA
-from brigand.policies.thompson import ThompsonBeta, ThompsonGaussian
-from brigand.policies.ucb_normal import UCBNormal
+from brigand.policies.randomised.thompson import ThompsonBeta, ThompsonGaussian
+from brigand.policies.subsampling.sub_sampling import LBSDA
+from brigand.policies.ucb.kl_ucb import KLUCB
+from brigand.policies.ucb.ucb_normal import UCBNormal
 from brigand.tuning.evaluate import Floats, Objective, Problems
 
 FIRST = 128

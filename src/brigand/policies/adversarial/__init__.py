@@ -1,0 +1,1 @@
+"""Rewards that an adversary may choose."""

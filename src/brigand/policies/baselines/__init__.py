@@ -1,0 +1,1 @@
+"""What others are compared with: chance, the truth, and epsilon-greedy."""

@@ -1,0 +1,122 @@
+"""Epsilon_t-greedy: at step t, a uniformly random arm with probability epsilon_t, else the largest mean.
+
+    epsilon_t = t^(-exponent)                 exponent 1/3: regret of order T^(2/3), nothing to be known
+    epsilon_t = min(1, c K / (d^2 t))         0 < d <= the smallest gap, rewards in [0, 1]
+
+The random arm is uniform over all candidates, the greedy one included, and K is their number. Every arm is
+pulled once first, in random order.
+
+Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
+Learning 47, 2002, Figure 3 (second schedule); Qi, Zhu, Guo, AAAI 2024 (t^(-1/3)). Cost: O(1) a step while the
+leader's mean stays ahead, else O(K); memory O(K).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand import checks
+from brigand.errors import InvalidValueError
+from brigand.jit import kernel
+from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.kernels.arithmetic import learn_mean
+from brigand.policies.kernels.choices import greedy, mean_moved, next_in_turn
+
+HEADER = record(step=0, pulled=0, leader=-1, second=0.0)
+ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
+
+
+class EpsilonGreedyParameters(NamedTuple):
+    """epsilon_t = min(1, scale t^-exponent); whether (1) or not (0) scale grows with the number of arms."""
+
+    scale: float
+    exponent: float
+    per_arm: int
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    uniform = rng.random()
+    explore = rng.random()
+    random_arm = candidates[int(rng.random() * len(candidates))]
+    if header["pulled"] < len(arms):
+        arm = next_in_turn(arms, candidates, uniform)
+        if arms[arm]["last"] == 0:
+            return arm
+    scale = parameters.scale
+    if parameters.per_arm == 1 and len(candidates) < len(arms):
+        scale *= len(candidates) / len(arms)
+    if explore < scale * (header["step"] + 1.0) ** -parameters.exponent:
+        return random_arm
+    return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    if arms[arm]["last"] == 0:
+        header["pulled"] += 1
+    arms[arm]["last"] = header["step"]
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    learn_mean(arms, arm, reward)
+    mean_moved(header, arms, arm)
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Policy):
+    """Epsilon_t-greedy with one of two schedules.
+
+    Source: Auer, Cesa-Bianchi, Fischer, Machine Learning 47, 2002, Figure 3, for the one with c and d.
+
+    Parameters
+    ----------
+    exponent : float, optional
+        epsilon_t = t^(-exponent); by default 1/3. Not together with `c` and `d`.
+    c, d : float, optional
+        epsilon_t = min(1, c K / (d^2 t)), c > 0 and 0 < d <= 1.
+    """
+
+    exponent: float | None = None
+    c: float | None = None
+    d: float | None = None
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "bounded or sub-Gaussian"
+    reference: ClassVar[str] = "auer2002finite"
+
+    def __post_init__(self) -> None:
+        if (self.c is None) != (self.d is None) or (self.c is not None and self.exponent is not None):
+            raise InvalidValueError("EpsilonGreedy takes an exponent, or c and d together.")
+        if self.c is not None:
+            self._keep(c=checks.number("EpsilonGreedy's c", self.c, above=0.0))
+            self._keep(d=checks.number("EpsilonGreedy's d", self.d, high=1.0, above=0.0))
+        elif self.exponent is None:
+            self._keep(exponent=1 / 3)
+        else:
+            self._keep(exponent=checks.number("EpsilonGreedy's exponent", self.exponent, 0.0))
+
+    @property
+    def must_know(self) -> str:
+        return "nothing" if self.c is None else "the range [0, 1], a lower bound d of the gaps"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
+        if self.c is None or self.d is None:
+            return EpsilonGreedyParameters(1.0, self.exponent or 0.0, 0)
+        return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0, 1)

@@ -1,0 +1,1 @@
+"""Rewards that change: windows, discounts and tests for changes."""

@@ -1,0 +1,303 @@
+"""Thompson sampling that forgets: discounted (dTS) and on a sliding window (SW-TS).
+
+Discounted, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + F). At every pull the S and F of all arms are
+multiplied by gamma; then the reward, replaced by a Bernoulli number of its mean, is added to the pulled
+arm's S or F. The prior is not discounted. A reward that comes d steps late weighs gamma^d, as if it had
+come at once.
+
+Sliding window, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + F), S and F the ones and zeros among the arm's
+rewards of the last `window` pulls of all arms together, binarised in the same way.
+
+Sliding window, Gaussian rewards of known sigma: theta ~ N(mean, sigma^2 / N), mean and N of the arm's
+rewards in the window. The prior is flat, thus improper: an arm without a pull in the window has infinite
+variance and is pulled at once (several in random order): an implicit forced exploration.
+
+The Bernoulli numbers depend on the run's key and the step of the pull alone. With gamma = 1, or a window that
+holds all steps, the three are `ThompsonBeta` or `ThompsonGaussian(sigma)`, number by number. Without a reward
+yet, a pulled arm waits, chosen last, until its pulls leave the window (dTS: after 2 + log(n + 1) of n pulls).
+
+Source: discounted: Raj, Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv 1707.09727,
+2017 (there binarised, too); window: Trovo, Paladino, Restelli, Gatti, "Sliding-window Thompson sampling for
+non-stationary settings", JAIR 68, 2020 (Bernoulli rewards); Gaussian with an improper prior: the adaptation
+in the code of Qi, Zhu, Guo, "Forced exploration in bandit problems", AAAI 2024. Cost: O(K) a step, and one
+step in `window` O(K + window) for the Gaussian one; memory O(K), O(K + window) with a window. Ties: uniform.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand import checks
+from brigand.jit import kernel
+from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
+from brigand.policies.kernels.arithmetic import unit_reward
+from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.randomness import uniform_at
+from brigand.policies.kernels.window import ARM, SLOT, advance, learn_in_window
+
+DISCOUNTED_HEADER = record(step=0, key=0)
+DISCOUNTED_ARM = record(pulls=0, count=0, successes=0.0, failures=0.0)
+NEGLIGIBLE = 1e-30  # no sum with 1 shows it; smaller numbers would become slow, subnormal ones
+WINDOW_HEADER = record(step=0, slot=0, key=0)
+WINDOW_ARM = record(pulls=0, count=0, successes=0, failures=0)  # in the window
+WINDOW_SLOT = record(arm=0, success=0, failure=0)  # success = failure = 0: the reward is still to come
+GAUSSIAN_HEADER = record(step=0, slot=0, block=1)
+GAUSSIAN_ARM = record(pulls=0, **ARM)  # pulls: in the window
+GAUSSIAN_SLOT = record(**SLOT)
+
+
+class DiscountedThompsonParameters(NamedTuple):
+    """The range of the rewards; what is left of a reward after a step; 0, for no window."""
+
+    low: float
+    width: float
+    gamma: float
+    window: int = 0
+
+
+class SlidingWindowThompsonParameters(NamedTuple):
+    """The range of the rewards; the window in steps."""
+
+    low: float
+    width: float
+    window: int
+
+
+class SlidingWindowThompsonGaussianParameters(NamedTuple):
+    """The window in steps; the standard deviation of the rewards."""
+
+    window: int
+    sigma: float
+
+
+@kernel
+def beta_index(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
+) -> float:
+    theta = rng.beta(1.0 + arms[arm]["successes"], 1.0 + arms[arm]["failures"])
+    if arms[arm]["count"] > 0 or arms[arm]["pulls"] == 0:
+        return theta
+    waits = parameters.window > 0 or not needs_pull(arms[arm]["pulls"], 1.0, header["step"])
+    return math.nan if waits else theta
+
+
+@kernel
+def gaussian_index(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
+) -> float:
+    if arms[arm]["pulls"] == 0:
+        return math.inf
+    if arms[arm]["count"] == 0:
+        return math.nan
+    return arms[arm]["mean"] + parameters.sigma * rng.standard_normal() / math.sqrt(arms[arm]["count"])
+
+
+@kernel
+def select_beta(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
+) -> int:
+    return argmax(beta_index, parameters, header, arms, memory, candidates, rng)
+
+
+@kernel
+def select_gaussian(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
+) -> int:
+    return argmax(gaussian_index, parameters, header, arms, memory, candidates, rng)
+
+
+@kernel
+def pull_discounted(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    arms[arm]["pulls"] += 1
+    for k in range(len(arms)):
+        successes = parameters.gamma * arms[k]["successes"]
+        failures = parameters.gamma * arms[k]["failures"]
+        arms[k]["successes"] = successes if successes > NEGLIGIBLE else 0.0
+        arms[k]["failures"] = failures if failures > NEGLIGIBLE else 0.0
+
+
+@kernel
+def learn_discounted(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    weight = parameters.gamma ** float(header["step"] - step)
+    arms[arm]["count"] += 1
+    if uniform_at(header["key"], step) < unit_reward(parameters, reward):
+        arms[arm]["successes"] += weight
+    else:
+        arms[arm]["failures"] += weight
+
+
+@kernel
+def pull_window(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    slot = header["slot"]
+    header["step"] += 1
+    if header["step"] > parameters.window:
+        leaving = memory[slot]["arm"]
+        arms[leaving]["pulls"] -= 1
+        arms[leaving]["count"] -= memory[slot]["success"] + memory[slot]["failure"]
+        arms[leaving]["successes"] -= memory[slot]["success"]
+        arms[leaving]["failures"] -= memory[slot]["failure"]
+    memory[slot]["arm"] = arm
+    memory[slot]["success"] = 0
+    memory[slot]["failure"] = 0
+    arms[arm]["pulls"] += 1
+    header["slot"] = slot + 1 if slot + 1 < parameters.window else 0
+
+
+@kernel
+def learn_window(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    age = header["step"] - step
+    if age >= parameters.window:
+        return
+    slot = header["slot"] - 1 - age
+    if slot < 0:
+        slot += parameters.window
+    arms[arm]["count"] += 1
+    if uniform_at(header["key"], step) < unit_reward(parameters, reward):
+        memory[slot]["success"] = 1
+        arms[arm]["successes"] += 1
+    else:
+        memory[slot]["failure"] = 1
+        arms[arm]["failures"] += 1
+
+
+@kernel
+def pull_gaussian(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    header["step"] += 1
+    if header["step"] > parameters.window:
+        arms[memory[header["slot"]]["arm"]]["pulls"] -= 1
+    arms[arm]["pulls"] += 1
+    advance(header, arms, memory, arm, parameters.window)
+
+
+@kernel
+def learn_gaussian(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    learn_in_window(header, arms, memory, arm, reward, step, parameters.window)
+
+
+def window_length(window: int, horizon: int | None) -> int:
+    """Return the ring's length: what lies beyond the horizon is never used."""
+    return window if horizon is None else min(window, horizon)
+
+
+@dataclass(frozen=True)
+class DiscountedThompson(BoundedPolicy):
+    """Thompson sampling with a Beta(1, 1) prior and discounted rewards (dTS).
+
+    Parameters
+    ----------
+    gamma : float
+        What is left of a reward after a step, in (0, 1]; 1 forgets nothing.
+    low, high : float
+        The range of the rewards, by keyword; [0, 1] by default.
+    """
+
+    gamma: float
+
+    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_discounted, learn_discounted)
+    header: ClassVar[Table] = DISCOUNTED_HEADER
+    arm: ClassVar[Table] = DISCOUNTED_ARM
+    assumption: ClassVar[str] = "bounded, piecewise stationary"
+    reference: ClassVar[str] = "raj2017taming"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.number("DiscountedThompson's gamma", self.gamma, 0.0, 1.0, above=0.0)
+
+    @property
+    def must_know(self) -> str:
+        return f"{super().must_know}, how often rewards change, for gamma"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> DiscountedThompsonParameters:
+        return DiscountedThompsonParameters(float(self.low), float(self.high - self.low), float(self.gamma))
+
+
+@dataclass(frozen=True)
+class SlidingWindowThompson(BoundedPolicy):
+    """Thompson sampling with a Beta(1, 1) prior on a sliding window (SW-TS).
+
+    Parameters
+    ----------
+    window : int
+        The window: so many last pulls, of all arms together, are remembered; at least 1.
+    low, high : float
+        The range of the rewards, by keyword; [0, 1] by default.
+    """
+
+    window: int
+
+    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_window, learn_window)
+    header: ClassVar[Table] = WINDOW_HEADER
+    arm: ClassVar[Table] = WINDOW_ARM
+    assumption: ClassVar[str] = "bounded, piecewise stationary"
+    reference: ClassVar[str] = "trovo2020sliding"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.integer("SlidingWindowThompson's window", self.window, 1, checks.MAX_STEPS)
+
+    @property
+    def must_know(self) -> str:
+        return f"{super().must_know}, T and B_T, for the window"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(K + window)"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowThompsonParameters:
+        length = window_length(self.window, horizon)
+        return SlidingWindowThompsonParameters(float(self.low), float(self.high - self.low), length)
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        return np.repeat(WINDOW_SLOT, window_length(self.window, horizon))
+
+
+@dataclass(frozen=True)
+class SlidingWindowThompsonGaussian(Policy):
+    """Thompson sampling for Gaussian rewards with a flat prior on a sliding window.
+
+    Parameters
+    ----------
+    window : int
+        The window: so many last pulls, of all arms together, are remembered; at least 1. An arm that is not
+        among them is pulled at once, so that a window shorter than K pulls all arms in turn for ever.
+    sigma : float
+        The rewards' standard deviation, the same for all arms.
+    """
+
+    window: int
+    sigma: float = 1.0
+
+    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian)
+    header: ClassVar[Table] = GAUSSIAN_HEADER
+    arm: ClassVar[Table] = GAUSSIAN_ARM
+    assumption: ClassVar[str] = "Gaussian, piecewise stationary"
+    reference: ClassVar[str] = "trovo2020sliding"
+
+    def __post_init__(self) -> None:
+        checks.integer("SlidingWindowThompsonGaussian's window", self.window, 1, checks.MAX_STEPS)
+        checks.number("SlidingWindowThompsonGaussian's sigma", self.sigma, above=0.0)
+
+    @property
+    def must_know(self) -> str:
+        return "that rewards are Gaussian, sigma; T and B_T, for the window"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(K + window)"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowThompsonGaussianParameters:
+        return SlidingWindowThompsonGaussianParameters(window_length(self.window, horizon), float(self.sigma))
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        return np.repeat(GAUSSIAN_SLOT, window_length(self.window, horizon))

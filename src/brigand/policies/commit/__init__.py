@@ -1,0 +1,1 @@
+"""Explore, then commit to one arm."""

@@ -1,0 +1,1 @@
+"""Forced exploration: FE and SW-FE, what this package is about."""

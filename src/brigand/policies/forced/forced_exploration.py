@@ -1,0 +1,239 @@
+"""Forced exploration: FE and SW-FE.
+
+Rule, at step t (t - 1 pulls made), in round r with threshold f(r), and 0 in round 0::
+
+    if the least recently pulled arm was last pulled at least f(r) steps before the latest pull: pull it
+    else: pull the arm with the largest mean
+    if every arm was pulled since the last round ended: r += 1
+
+SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with
+t mod window = 0. An arm that is absent from the window has no mean, so it is pulled: the threshold is
+min(f(r), window), with arms never pulled always due.
+
+Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
+means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed sub-Gaussian
+with an unknown parameter. While the threshold is f, an arm is due ceil(f) + 1 steps after its last pull.
+
+Cost: O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.errors import InvalidValueError
+from brigand.jit import kernel
+from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, counted, record
+from brigand.policies.forced import turns
+from brigand.policies.forced.sequences import ExplorationSequence, Exponential
+from brigand.policies.forced.turns import enter_round, is_due, limit, miss, next_due, reschedule
+from brigand.policies.kernels import window
+from brigand.policies.kernels.choices import greedy, mean_moved, rank
+
+HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
+ARM = record(pulls=0, forced=0, **turns.ARM, **window.ARM)
+MEMORY = record(**window.SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
+
+
+class ForcedExplorationParameters(NamedTuple):
+    """The sequence (see `sequences.Form`), the length of its table, the window (0: none), the resets."""
+
+    kind: int
+    number: float
+    shift: int
+    table: int
+    window: int
+    reset_round: int
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    uniform = rng.random()
+    if header["step"] >= header["due"]:
+        arm = next_due(header, arms, candidates)
+        if arm >= 0:
+            return arm
+    return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    if is_due(header, arms, arm):
+        arms[arm]["forced"] += 1
+    schedule_changed = arm == header["first"]
+    catches_up = arms[arm]["pulls"] < header["round"]
+    arms[arm]["pulls"] += 1
+    header["step"] += 1
+    arms[arm]["last"] = header["step"]
+
+    if arms[arm]["lap"] != header["lap"]:
+        arms[arm]["lap"] = header["lap"]
+        header["seen"] += 1
+    if header["seen"] == len(arms):
+        header["seen"] = 0
+        header["lap"] += 1
+        enter_round(parameters, header, arms, memory, header["round"] + 1)
+        schedule_changed = True
+
+    if parameters.window > 0:
+        gone = window.advance(header, arms, memory, arm, parameters.window)
+        if gone >= 0:
+            mean_moved(header, arms, gone)
+        elif gone == -2:
+            rank(header, arms)
+        if header["step"] == header["next_reset"]:
+            header["next_reset"] += parameters.window
+            enter_round(parameters, header, arms, memory, parameters.reset_round)
+            schedule_changed = True
+
+    if catches_up:
+        arms[arm]["wait"] = min(header["threshold"], limit(parameters, header, memory, arms[arm]["pulls"]))
+        schedule_changed = True
+    if schedule_changed:
+        reschedule(header, arms)
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    if parameters.window > 0:
+        if not window.learn_in_window(header, arms, memory, arm, reward, step, parameters.window):
+            return
+    else:
+        window.add_recent(arms, arm, reward)
+        window.refresh(arms, arm)
+    mean_moved(header, arms, arm)
+
+
+@dataclass(frozen=True)
+class ForcedExploration(Policy):
+    """FE, and with a window SW-FE: greedy, except that an arm left alone for f(r) steps is forced.
+
+    Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2.
+
+    Parameters
+    ----------
+    sequence : ExplorationSequence
+        f(r): `Exponential`, `Linear`, `Constant`, `Power`, `AnytimeExponential` or `Sequence`.
+    window : int, optional
+        Means are taken over the last `window` steps, for rewards that change. None: over all steps.
+    reset_round : int
+        The round entered at each reset: 1 in the paper, 0 in the authors' scripts (where all arms are
+        then pulled in turn). Used with a window only.
+    reset_offset : int
+        Resets follow the steps t with (t - reset_offset) mod window = 0: 0 in the paper, 1 in the
+        authors' scripts.
+
+    Raises
+    ------
+    InvalidValueError
+        A setting is not allowed; or, when it is used, the sequence needs a horizon that is not known.
+
+    Notes
+    -----
+    The arms table counts ``pulls`` and, among them, ``forced`` pulls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from brigand import Constant, ForcedExploration, trace
+    >>> rewards = np.tile([0.9, 0.5, 0.1], (11, 1))
+    >>> trace(ForcedExploration(Constant(3)), rewards)
+    array([0, 1, 2, 0, 0, 1, 2, 0, 0, 1, 2])
+    """
+
+    sequence: ExplorationSequence = Exponential()
+    window: int | None = None
+    reset_round: int = 1
+    reset_offset: int = 0
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
+    reference: ClassVar[str] = "qi2024forced"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sequence, ExplorationSequence):
+            raise InvalidValueError(
+                "ForcedExploration's sequence must be Constant, Linear, Exponential, Power, "
+                f"AnytimeExponential or Sequence, not {self.sequence!r}."
+            )
+        if self.window is not None:
+            self._keep(window=checks.integer("window", self.window, 1))
+        self._keep(reset_round=checks.integer("reset_round", self.reset_round, 0))
+        self._keep(reset_offset=checks.integer("reset_offset", self.reset_offset, 0, self.window))
+
+    @property
+    def must_know(self) -> str:
+        if self.window is not None:
+            return "T and B_T, for the window"
+        return "T" if self.sequence.needs_span else "nothing"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(K)" if self.window is None else "O(K + window)"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
+        form = self.sequence.form(horizon if self.window is None else self.window)
+        table = len(self._table(n_arms, horizon))
+        return ForcedExplorationParameters(*form, table, self._window(horizon), self.reset_round)
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        table = self._table(n_arms, horizon)
+        memory = np.repeat(MEMORY, max(self._window(horizon), len(table)))
+        memory["f"][: len(table)] = table
+        return memory
+
+    def start(self, n_arms: int, horizon: int | None, key: int = 0) -> State:
+        state = super().start(n_arms, horizon, key)
+        if self.window is not None:
+            state.header["next_reset"] = self.reset_offset or self.window
+        return state
+
+    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation:
+        last, count = int(row["last"]), int(row["count"])
+        if last == 0:
+            return Explanation("forced", f"{arm} was never chosen before", {})
+        waited, wait, round_ = int(header["step"]) - last, float(row["wait"]), int(header["round"])
+        if waited >= wait:
+            data = {"waited": waited, "limit": wait, "round": round_}
+            rule = f"in round {round_} no arm waits longer than {math.ceil(wait)}"
+            if row["pulls"] < round_:
+                rule = (
+                    f"a new arm with {counted(row['pulls'], 'pull')} waits no longer than {math.ceil(wait)}"
+                )
+            return Explanation("forced", f"{arm} was last chosen {counted(waited, 'step')} ago; {rule}", data)
+        if count == 0:
+            return Explanation("greedy", f"no mean{among} is known, and {arm} was chosen longest ago", {})
+        mean = float(row["mean"])
+        of = f" of the last {self.window} steps" if self.window is not None else ""
+        sentence = f"{arm} has the highest mean{among}, {mean:.3g} over {counted(count, 'reward')}{of}"
+        return Explanation("greedy", sentence, {"mean": mean, "rewards": count})
+
+    def _table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
+        """Return a sequence without a formula as numbers, as far as the rounds can get."""
+        if horizon is None:
+            return self.sequence.table(None, None)
+        # A round takes at least K steps; the first may begin with a reset.
+        return self.sequence.table(horizon, self.reset_round + horizon // n_arms + 1)
+
+    def _window(self, horizon: int | None) -> int:
+        """Return the ring's length: at most the horizon; 0 without a window."""
+        if self.window is None:
+            return 0
+        return self.window if horizon is None else min(self.window, horizon)

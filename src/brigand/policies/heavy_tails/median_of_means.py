@@ -1,0 +1,95 @@
+"""The median of means of every arm's rewards, kept up to date: for robust UCB, Lattimore's and its extension.
+
+The n rewards of an arm, in order of arrival, make max(1, min(B, floor(n / 2))) blocks of equal length, B the
+header's ``blocks``; the rest is left out. The means stand until the number of blocks or their length changes,
+about once in as many pulls as there are blocks. They come from prefix sums, kept with what rounding took:
+exact beside one outlier of any size, and to 1e-16 of the second largest beside more.
+
+Fields: ``log``, ``blocks`` of the header; ``count``, ``estimate``, ``blocks``, ``length`` of an arm; the
+memory is that of `brigand.policies.history`, with rows that begin as `MEDIAN_ROW`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brigand.jit import kernel
+from brigand.policies.base import Header, Table, record
+from brigand.policies.kernels.arithmetic import two_sum
+from brigand.policies.kernels.history import append, prefix_sum, row_of
+
+MEDIAN_ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0)  # a history's, and what rounding took
+
+
+@kernel
+def append_exactly(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> None:
+    """Add a reward to the arm's history, with what rounding took from the prefix sum (`MEDIAN_ROW`)."""
+    count = arms[arm]["count"]
+    residue = 0.0
+    if count > 0:
+        lost = two_sum(prefix_sum(memory, arm, count), reward)[1]
+        residue = memory[row_of(memory, arm, count - 1)]["residue"] + lost
+    append(header, arms, memory, arm, reward)
+    memory[row_of(memory, arm, count)]["residue"] = residue
+
+
+@kernel
+def median(values: Any) -> float:
+    """Return the median of an array, which is reordered (Hoare's selection; NumPy's compiles for seconds)."""
+    middle = len(values) // 2
+    first, last = 0, len(values) - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while pivot < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        first = i if middle > j else first
+        last = j if middle < i else last
+    if len(values) % 2 == 1:
+        return values[middle]
+    below = values[0]
+    for i in range(1, middle):
+        below = max(below, values[i])
+    return 0.5 * below + 0.5 * values[middle]
+
+
+@kernel
+def median_of_means(memory: Table, arm: int, blocks: int, length: int) -> float:
+    """Return the median of the means of the arm's first blocks of rewards."""
+    means = np.empty(blocks)
+    total, residue = 0.0, 0.0
+    for block in range(blocks):
+        row = row_of(memory, arm, (block + 1) * length - 1)
+        means[block] = ((memory[row]["total"] - total) + (memory[row]["residue"] - residue)) / length
+        total, residue = memory[row]["total"], memory[row]["residue"]
+    return median(means)
+
+
+@kernel
+def refresh_median(header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """Bring the arm's median of means up to date; needs a reward."""
+    blocks = max(1, min(header["blocks"], arms[arm]["count"] // 2))
+    length = arms[arm]["count"] // blocks
+    if blocks != arms[arm]["blocks"] or length != arms[arm]["length"]:
+        arms[arm]["blocks"] = blocks
+        arms[arm]["length"] = length
+        arms[arm]["estimate"] = median_of_means(memory, arm, blocks, length)
+
+
+@kernel
+def set_blocks(header: Header, arms: Table, memory: Table) -> None:
+    """Follow L + 1/8 = log with the most blocks there may be."""
+    blocks = int(8.0 * header["log"])
+    if blocks != header["blocks"]:
+        header["blocks"] = blocks
+        for other in range(len(arms)):
+            if arms[other]["count"] > 0:
+                refresh_median(header, arms, memory, other)

@@ -1,0 +1,155 @@
+"""Choices with fair ties, the leader, whose turn it is, and which arms must be pulled before others.
+
+They rely on these fields: ``count``, ``mean`` (of rewards so far) and ``last`` (step of the last pull, 0 if
+none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over
+indices: to iterate over an array costs a step of FE 15 ns, because Numba counts references to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brigand.jit import kernel
+from brigand.policies.base import Header, Table
+
+
+@kernel
+def argmax(
+    index: Callable[..., float],
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    """Return the candidate with the largest ``index(parameters, header, arms, memory, arm, rng)``.
+
+    Ties are broken uniformly, by one uniform number drawn at every call: to draw it only where there is a
+    tie costs more, because Numba counts references to a generator that is used in a branch. An index of
+    NaN is never the largest; if all are NaN, the choice is uniform.
+    """
+    uniform = rng.random()
+    best = -np.inf
+    chosen = candidates[0]
+    ties = 0
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        value = index(parameters, header, arms, memory, arm, rng)
+        if value > best:
+            best = value
+            chosen = arm
+            ties = 1
+        elif value == best:
+            # The n-th of equals takes the place with probability 1/n; what is left of the number is
+            # uniform again.
+            ties += 1
+            uniform *= ties
+            if uniform < 1.0:
+                chosen = arm
+            else:
+                uniform = (uniform - 1.0) / (ties - 1.0)
+    return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
+
+
+@kernel
+def least_recently_pulled(arms: Table, candidates: Any) -> int:
+    """Return the candidate whose last pull is longest ago; of arms never pulled, the lowest index."""
+    chosen = candidates[0]
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        if arms[arm]["last"] < arms[chosen]["last"]:
+            chosen = arm
+    return chosen
+
+
+@kernel
+def next_in_turn(arms: Table, candidates: Any, uniform: float) -> int:
+    """As `least_recently_pulled`, but `uniform`, a number in [0, 1), chooses among arms never pulled."""
+    untouched = 0
+    for i in range(len(candidates)):
+        untouched += arms[candidates[i]]["last"] == 0
+    place = int(uniform * untouched)
+    for i in range(len(candidates)):
+        if arms[candidates[i]]["last"] == 0:
+            if place == 0:
+                return candidates[i]
+            place -= 1
+    return least_recently_pulled(arms, candidates)
+
+
+@kernel
+def rank(header: Header, arms: Table) -> None:
+    """Find the arm with the strictly largest mean (-1 if tied, or no mean is known), and the next mean."""
+    best = -np.inf
+    second = -np.inf
+    leader = -1
+    for arm in range(len(arms)):
+        mean = arms[arm]["mean"]
+        if mean > best:
+            second = best
+            best = mean
+            leader = arm
+        elif mean > second:
+            second = mean
+    header["leader"] = leader if best > second else -1
+    header["second"] = second
+
+
+@kernel
+def mean_moved(header: Header, arms: Table, arm: int) -> None:
+    """Keep the leader right after a change of one arm's mean: O(1) as long as the leader stays ahead.
+
+    ``second`` may then be more than the next mean, which costs a needless `rank` later and changes nothing.
+    """
+    leader, mean = header["leader"], arms[arm]["mean"]
+    if arm == leader and mean > header["second"]:
+        return
+    if arm != leader and leader >= 0 and mean < arms[leader]["mean"]:
+        header["second"] = max(header["second"], mean)
+        return
+    rank(header, arms)
+
+
+@kernel
+def greedy(header: Header, arms: Table, candidates: Any, uniform: float) -> int:
+    """Return the candidate with the largest mean; the least recently pulled one if no mean is known.
+
+    Uses the leader kept by `mean_moved` where all arms are candidates. Ties are broken by `uniform`, a
+    number in [0, 1) that the caller draws before any branch.
+    """
+    if header["leader"] >= 0 and len(candidates) == len(arms):
+        return header["leader"]
+    best = -np.inf
+    ties = 0
+    for i in range(len(candidates)):
+        mean = arms[candidates[i]]["mean"]
+        if mean > best:
+            best = mean
+            ties = 1
+        elif mean == best:
+            ties += 1
+    if ties == 0:
+        return least_recently_pulled(arms, candidates)
+    place = int(uniform * ties)
+    for i in range(len(candidates)):
+        if arms[candidates[i]]["mean"] == best:
+            if place == 0:
+                return candidates[i]
+            place -= 1
+    return candidates[0]
+
+
+@kernel
+def needs_pull(pulls: int, least: float, step: int) -> bool:
+    """Return whether an arm that has fewer than `least` rewards must be pulled at once, after `step` pulls.
+
+    It must until 2 least + log(step + 1) of its pulls have told too little; then it waits, chosen last. So
+    one lost reward does not end an arm, and an arm whose rewards never come does not hold up the others.
+    """
+    # Not math.log: LLVM computes it for every arm at every step.
+    return pulls < 2.0 * least or pulls < 2.0 * least + math.log1p(step)

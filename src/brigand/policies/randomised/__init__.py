@@ -1,0 +1,1 @@
+"""Randomised indices: posterior draws, bootstraps, perturbed histories."""

@@ -1,0 +1,1 @@
+"""Comparisons of sub-samples of the same size."""

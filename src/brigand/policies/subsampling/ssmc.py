@@ -1,0 +1,139 @@
+"""SSMC: sub-sample mean comparisons.
+
+Rounds, leader, late rewards and candidates as in `challenges`. A challenger k with fewer rewards than the
+leader, N_k < N_l, wins if N_k < sqrt(log r), or if its mean is at least that of *some* N_k consecutive
+rewards of the leader.
+
+Source: Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics
+48(1), 2020, for one-parameter exponential families. sqrt(log r) is that of the code of Baudry, Kaufmann,
+Maillard (NeurIPS 2020); the theory asks for any c_r with c_r = o(log r), loglog r = o(c_r). That arms with
+N_k = N_l do not challenge it is quoted from memory.
+
+Cost: O(K) a round, and O(N_l) where a challenger or the leader has changed: a block of the leader that a
+challenger has lost to is not looked at again as long as both stay the same. Memory O(T).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand.jit import kernel
+from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.kernels.availability import miss
+from brigand.policies.kernels.exact_history import block_excess, new_exact_history, remember
+from brigand.policies.subsampling.challenges import (
+    FORCED,
+    ROUNDS,
+    SUM,
+    TURN,
+    check_forced,
+    choose,
+    draw_round,
+    is_stale,
+    next_challenges,
+    stored_turn,
+    take_turn,
+)
+
+HEADER = record(**ROUNDS, used=0)
+# The challenger with `size` rewards has lost to the blocks of `rival` that begin before `lost`.
+ARM = record(**TURN, **SUM, rival=-1, size=0, lost=0)
+
+
+class SSMCParameters(NamedTuple):
+    """The exponent of log r in forced exploration."""
+
+    forced: float
+
+
+@kernel
+def enters(parameters: Any, header: Header, arms: Table, memory: Table, challenges: Any, arm: int) -> bool:
+    size = arms[arm]["count"]
+    blocks = arms[challenges.leader]["count"] - size + 1
+    if blocks > 1 and arms[arm]["pulls"] < challenges.forced:
+        return True
+    if size == 0 or blocks <= 1:
+        return False
+    same = arms[arm]["rival"] == challenges.leader and arms[arm]["size"] == size
+    first = arms[arm]["lost"] if same else 0
+    # Stops at the first block won, which is then the first to be looked at again.
+    while first < blocks and block_excess(arms, memory, arm, challenges.leader, first) < 0.0:
+        first += 1
+    if challenges.now > 0:
+        arms[arm]["rival"] = challenges.leader
+        arms[arm]["size"] = size
+        arms[arm]["lost"] = first
+    return first < blocks
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    arm = stored_turn(header, arms, candidates)
+    if arm >= 0:
+        return arm
+    challenges = next_challenges(parameters, header, arms, candidates, 0)
+    return choose(enters, parameters, header, arms, memory, candidates, challenges)
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    if header["left"] == 0 or is_stale(header, arms):
+        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
+        draw_round(enters, parameters, header, arms, memory, challenges)
+    take_turn(header, arms, arm)
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    remember(header, arms, memory, arm, reward)
+    if header["left"] == 0 or header["started"] == 0:
+        challenges = next_challenges(parameters, header, arms, None, header["step"])
+        draw_round(enters, parameters, header, arms, memory, challenges)
+
+
+@dataclass(frozen=True)
+class SSMC(Policy):
+    """SSMC: a challenger is pulled if some block of the leader's rewards is no better than its own.
+
+    Parameters
+    ----------
+    forced : {"sqrt_log", "cbrt_log", "none"}
+        Forced exploration: of arms with fewer pulls than the (square or cube) root of log r.
+    """
+
+    forced: str = "sqrt_log"
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "one-parameter exponential family"
+    reference: ClassVar[str] = "chan2020multi"
+
+    def __post_init__(self) -> None:
+        check_forced("SSMC", self.forced)
+
+    @property
+    def must_know(self) -> str:
+        return "nothing but T, for its memory"
+
+    @property
+    def memory_cost(self) -> str:
+        return "O(T)"
+
+    def parameters(self, n_arms: int, horizon: int | None) -> SSMCParameters:
+        return SSMCParameters(FORCED[self.forced])
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        return new_exact_history("SSMC", n_arms, horizon)

@@ -1,0 +1,1 @@
+"""Upper confidence bounds for stationary rewards."""

@@ -1,0 +1,262 @@
+"""LB-SDA-LM and SW-LB-SDA: against slow references, the limits of memory and window, the authors' code."""
+
+import math
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.policies.kernels.randomness import uniform_at
+from brigand.policies.subsampling import lb_sda, sw_lb_sda
+from brigand.policies.subsampling.lb_sda import LBSDALM
+from brigand.policies.subsampling.sub_sampling import LBSDA
+from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
+from policies.play import play
+
+POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
+
+
+def in_order(entrants, key, r, n_arms):
+    return sorted(entrants, key=lambda k: uniform_at(key, r * (2 * n_arms + 1) + 1 + k))
+
+
+def limited_memory(rewards, least, extra, power, key):
+    horizon, n_arms = rewards.shape
+    every, stores = [[] for _ in range(n_arms)], [[] for _ in range(n_arms)]
+    chosen, r = [], 1
+    while len(chosen) < horizon:
+        leader = max(range(n_arms), key=lambda k: (len(every[k]), sum(every[k])))
+        entrants = list(range(n_arms)) if r == 1 else []
+        for k in set(range(n_arms)) - {leader} if r > 1 else ():
+            mine, theirs = stores[k], stores[leader]
+            if (power is not None and len(every[k]) < math.log(r) ** power) or (
+                len(every[k]) < len(every[leader]) and np.mean(mine) >= np.mean(theirs[-len(mine) :])
+            ):
+                entrants.append(k)
+        for k in in_order(entrants or [leader], key, r, n_arms):
+            if len(chosen) < horizon:
+                reward = rewards[len(chosen), k]
+                if len(stores[k]) >= max(least, math.log(r) ** 2 + extra):
+                    stores[k].pop(0)
+                stores[k].append(reward)
+                every[k].append(reward)
+                chosen.append(k)
+        r += 1
+    return chosen
+
+
+@pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
+@pytest.mark.parametrize(("least", "extra"), [(10, 0), (1, 0), (4.5, 3.0), (10, 50)])
+def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
+    """The rewards change, so that every arm fills its memory."""
+    for key in range(2):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))
+        rewards[300:] = rewards[300:, ::-1]
+        chosen, _ = play(LBSDALM(least, extra, forced), rewards, key)
+        assert chosen == limited_memory(rewards, least, extra, POWERS[forced], key)
+
+
+@pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
+def test_unlimited_memory_is_lb_sda(forced):
+    for key in range(3):
+        for rewards in (
+            np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (400, 4)),
+            (np.random.default_rng(key).random((400, 4)) < [0.2, 0.5, 0.5, 0.6]).astype(float),
+        ):
+            expected, _ = play(LBSDA(forced), rewards, key)
+            assert play(LBSDALM(math.inf, forced=forced), rewards, key)[0] == expected
+            assert play(LBSDALM(400, forced=forced), rewards, key)[0] == expected
+
+
+def sliding_window(rewards, tau, power, key):
+    """Return the arms, how often diversity added one, and how often the leader changed."""
+    horizon, n_arms = rewards.shape
+    pulls, chosen, r, leader, since, diverse, changes = [], [], 1, -1, 1, 0, 0
+    last_round = [0] * n_arms
+    few = math.log(tau) ** 2
+    patience = int((n_arms - 1) * few)
+    while len(chosen) < horizon:
+        inside = [[x for k, x in pulls[-tau:] if k == arm] for arm in range(n_arms)]
+        count = [len(x) for x in inside]
+        share = min(r, tau) / n_arms
+        allowed = range(n_arms)
+        if leader >= 0 and count[leader] >= share / 2:
+            active = (k for k in range(n_arms) if last_round[k] == r - 1 and count[k] >= share)
+            allowed = {leader, *active}
+        previous = leader
+        if r > 1:
+            leader = max(allowed, key=lambda k: (count[k], np.mean(inside[k]) if count[k] else 0))
+        if leader != previous:
+            since, changes = r, changes + 1
+        idle = previous == leader and r - since >= patience and r - last_round[leader] > patience
+        entrants = []
+        for k in range(n_arms):
+            if r == 1 or count[k] < math.log(tau) ** power:
+                entrants.append(k)
+            elif k != leader and idle and r - last_round[k] > patience and count[k] <= few:
+                entrants.append(k)
+                diverse += 1
+            elif k != leader and count[k] > 0:
+                block = inside[leader][-count[k] :] if count[k] < count[leader] else inside[leader]
+                if np.mean(inside[k]) >= np.mean(block):
+                    entrants.append(k)
+        for k in in_order(entrants or [leader], key, r, n_arms):
+            last_round[k] = r
+            if len(chosen) < horizon:
+                pulls.append((k, rewards[len(chosen), k]))
+                chosen.append(k)
+        r += 1
+    return chosen, diverse, changes
+
+
+@pytest.mark.parametrize(("tau", "forced"), [(40, "cbrt_log"), (120, "sqrt_log"), (5, "cbrt_log")])
+def test_sw_is_its_definition_arm_by_arm(tau, forced):
+    for key in range(2):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 0.7, (900, 4))
+        rewards[400:] = rewards[400:, ::-1]
+        expected, _, changes = sliding_window(rewards, tau, POWERS[forced], key)
+        assert play(SlidingWindowLBSDA(tau, forced), rewards, key)[0] == expected
+        assert changes > 2
+
+
+def test_sw_diversity_is_its_definition_arm_by_arm():
+    """A challenger that has become better is pulled alone until it leads: the rest must be tried again."""
+    total = 0
+    for key in range(3):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5], 0.2, (1500, 3))
+        rewards[500:, 1] += 5
+        expected, diverse, _ = sliding_window(rewards, 500, POWERS["cbrt_log"], key)
+        assert play(SlidingWindowLBSDA(500), rewards, key)[0] == expected
+        total += diverse
+    assert total > 0
+
+
+def test_ring_sums():
+    """Against math.fsum, over several turns of the ring and scales; an outlier leaves no trace."""
+    rng = np.random.default_rng(0)
+    capacity = 7
+    memory, rewards, lap = np.repeat(lb_sda.MEMORY, 2 * capacity), [], 0
+    for i in range(60):
+        rewards.append(1e150 if i == 20 else rng.normal())
+        lap = lb_sda.push(memory, capacity, capacity, lap, rewards[-1])
+        for size in range(1, min(capacity, len(rewards) + 1)):
+            total, residue = lb_sda.last_sum(memory, capacity, capacity, lap, size)
+            if not 20 <= i < 20 + 2 * capacity:
+                assert total + residue == pytest.approx(math.fsum(rewards[-size:]), rel=1e-12, abs=1e-14)
+
+
+def test_the_window_follows_a_change():
+    environment = br.Environment.piecewise(
+        [[br.Bernoulli(0.2), br.Bernoulli(0.5)], [br.Bernoulli(0.9), br.Bernoulli(0.5)]], starts=[1, 2001]
+    )
+    policies = {"window": SlidingWindowLBSDA(500), "all": LBSDA()}
+    regret = br.simulate(environment, policies, 4000, 60, checkpoints=[4000]).dataset["regret"]
+    mean = regret.sel(step=4000).mean("replication")
+    assert float(mean.sel(policy="window")) < 150 < float(mean.sel(policy="all"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "instance", "mean", "error"),
+    [
+        (LBSDALM(), (10, 100_000, 1, 1), 98.723, 2.164),
+        (SlidingWindowLBSDA(536), (5, 100_000, 4, 0), 2719.953, 11.766),
+        (SlidingWindowLBSDA(100_000), (10, 100_000, 1, 1), 99.838, 2.048),
+    ],
+    ids=["LM", "SW", "SW-T"],
+)
+def test_the_authors_own_code_gives_the_same_regret(policy, instance, mean, error):
+    """Mean and standard error of their runs on Bernoulli arms; |z| < 4."""
+    environment = br.random_environment("bernoulli", *instance)
+    results = br.simulate(environment, {"x": policy}, 100_000, 40, checkpoints=[100_000])
+    regret = results.dataset["regret"].sel(policy="x", step=100_000).to_numpy()
+    assert abs(regret.mean() - mean) < 4 * math.hypot(regret.std(ddof=1) / math.sqrt(40), error)
+
+
+def test_the_window_holds_what_was_told_of_its_pulls():
+    """The third arm's rewards never come; the others' wait up to 30 steps."""
+    policy = SlidingWindowLBSDA(100)
+    parameters, state = policy.parameters(3, 1000), policy.start(3, 1000, 5)
+    rng = np.random.default_rng(0)
+    pulled, told, waiting = [], {}, []
+    for step in range(1, 1001):
+        arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
+        policy.kernels.pull(parameters, *state, arm)
+        pulled.append(arm)
+        waiting.append((step, arm))
+        rng.shuffle(waiting)
+        for made, late in waiting[30:] if step % 3 else waiting[:5]:
+            if late != 2:
+                told[made] = [0.2, 0.8][late] + 0.1 * rng.standard_normal()
+                policy.kernels.learn(parameters, *state, late, told[made], made)
+            waiting.remove((made, late))
+        check_window(policy, state, pulled, told)
+
+
+def check_window(policy, state, pulled, told):
+    first = max(0, len(pulled) - policy.window)
+    arms, leader = state.arms, state.header["listed"]
+    assert arms["recent_pulls"].tolist() == np.bincount(pulled[first:], minlength=3).tolist()
+    if leader >= 0:
+        rewards = [
+            told[s] for s in range(first + 1, len(pulled) + 1) if pulled[s - 1] == leader and s in told
+        ]
+        assert arms["count"][leader] == len(rewards)
+        for size in range(1, len(rewards) + 1):
+            total, _ = sw_lb_sda.recent_sum(state.header, state.memory, leader, size)
+            assert total == pytest.approx(np.sum(rewards[-size:]), rel=1e-12)
+
+
+def test_the_sum_before_the_list_is_made_is_that_of_the_list():
+    policy = SlidingWindowLBSDA(50)
+    parameters, state = policy.parameters(3, 200), policy.start(3, 200)
+    rng = np.random.default_rng(0)
+    for step in range(1, 120):
+        arm = int(rng.integers(3))
+        policy.kernels.pull(parameters, *state, arm)
+        if step % 7:
+            policy.kernels.learn(parameters, *state, arm, rng.normal(), step)
+    for leader in range(3):
+        sizes = range(1, int(state.arms["count"][leader]) + 1)
+        state.header["listed"] = -1
+        slow = [sw_lb_sda.recent_sum(state.header, state.memory, leader, n) for n in sizes]
+        sw_lb_sda.relist(state.header, state.memory, leader)
+        fast = [sw_lb_sda.recent_sum(state.header, state.memory, leader, n) for n in sizes]
+        assert len(slow) > 5
+        assert np.array(fast) == pytest.approx(np.array(slow), rel=1e-13, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LBSDALM(0.5), "LBSDALM's least must be >= 1, not 0.5"),
+        (lambda: LBSDALM(extra=-1), "LBSDALM's extra must be in"),
+        (lambda: LBSDALM(forced="log"), "LBSDALM's forced must be one of none, sqrt_log, cbrt_log"),
+        (lambda: SlidingWindowLBSDA(0), "SlidingWindowLBSDA's window must be >= 1, not 0"),
+        (lambda: SlidingWindowLBSDA(9.5), "window must be an integer"),
+        (lambda: SlidingWindowLBSDA(9, "log"), "SlidingWindowLBSDA's forced must be one of"),
+        (lambda: LBSDALM(math.inf).start(2, None), "LBSDALM with least = inf needs the horizon"),
+    ],
+)
+def test_bad_settings(make, message):
+    with pytest.raises(br.InvalidValueError, match=message):
+        make()
+
+
+def test_memory_is_small_and_needs_no_horizon():
+    assert len(LBSDALM().start(3, None).memory) < 3 * 1400
+    assert len(LBSDALM().start(3, 100_000).memory) == 3 * (math.ceil(math.log(1e5) ** 2) + 1)
+    assert len(SlidingWindowLBSDA(300).start(3, None).memory) == 301
+    assert len(SlidingWindowLBSDA(300).start(3, 50).memory) == 51
+
+
+@pytest.mark.parametrize("forced", POWERS)
+@pytest.mark.parametrize("window", [1, 2, 50])
+def test_an_arm_that_has_left_the_window_is_pulled(forced, window):
+    """Without that, no change of it would be seen: "none" pulled the arm that became best not once."""
+    rewards = np.repeat([[0.9, 0.1], [0.1, 0.9]], 1000, axis=0)
+    chosen = br.trace(SlidingWindowLBSDA(window, forced), rewards, compiled=False)
+    for t in range(window, 2000):
+        # A round begins before the window has moved, and may be as long as both arms.
+        assert {0, 1} <= set(chosen[max(0, t - window - 1) : t + 2])
+    if window == 50:
+        assert (chosen[1000:] == 1).sum() > 800
