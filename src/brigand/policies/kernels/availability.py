@@ -1,8 +1,8 @@
 """Which arms are not available, for a while or for ever: notes of policies that must know.
 
-Most policies only compare the candidates, and need no notes. But the decisions of some depend on what all arms
-have done (a leader, a turn, a weight): they note which arms were no candidates at a step. `miss` is their
-fourth kernel; fields: `HEADER` and `ARM`, and ``step`` of the header.
+Most policies only compare the candidates, and need no notes. But the decisions of some depend on what all
+arms have done (a leader, a turn, a weight): they note which arms were no candidates at a step. `miss` is
+their fourth kernel; fields: `HEADER` and `ARM`, and ``step`` of the header.
 """
 
 from __future__ import annotations
