@@ -1,4 +1,4 @@
-"""``brigand policies`` and ``brigand cite``: what is there, and whose it is."""
+"""``brigand policies`` and ``brigand cite``: the list of policies, and the papers behind them."""
 
 from __future__ import annotations
 
