@@ -65,7 +65,7 @@ def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
     (folder / "faulty.py").write_text(
         (folder / "my_policy.py")
         .read_text(encoding="utf-8")
-        .replace('math.inf if needs_pull(arms[arm]["pulls"], 1.0, header["step"]) else math.nan', "math.inf"),
+        .replace('math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan', "math.inf"),
         encoding="utf-8",
     )
     code = (
