@@ -19,8 +19,8 @@ from brigand.errors import BrigandError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import default_checkpoints, make_plan
 from brigand.simulation.run import choose_methods
+from brigand.studies.configuration import Configuration
 from brigand.studies.model import EnvironmentEntry, PolicyEntry, RandomInstances, StudyFile
-from brigand.studies.parameters import Draft
 from brigand.studies.read import Place, Source, StudyError, explain
 
 
@@ -58,7 +58,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Contender:
+class NamedPolicy:
     """A policy with its name, what was swept over to make it, and where it plays (None: everywhere)."""
 
     name: str
@@ -81,12 +81,12 @@ class Study:
     ----------
     file : StudyFile
     problems : tuple of Problem
-    contenders : tuple of Contender
+    policies : tuple of NamedPolicy
     """
 
     file: StudyFile
     problems: tuple[Problem, ...]
-    contenders: tuple[Contender, ...]
+    policies: tuple[NamedPolicy, ...]
 
     def checkpoints(self, horizon: int) -> tuple[int, ...]:
         """Return the steps at which regret is stored; the last is the horizon."""
@@ -122,20 +122,20 @@ def expand(file: StudyFile, source: Source) -> Study:
         Something is not allowed; the message has the line.
     """
     try:
-        contenders = tuple(_contenders(file))
+        policies = tuple(_policies(file))
         problems = tuple(_problems(file, source))
-        _check_names(contenders, "policies")
+        _check_names(policies, "policies")
         _check_names(problems, "environments")
         labels = [problem.label for problem in problems]
-        for contender in contenders:
-            for name in contender.only or ():
+        for named in policies:
+            for name in named.only or ():
                 if name not in labels:
                     raise StudyError(
-                        str(UnknownNameError("environment", name, set(labels))), (*contender.place, "only")
+                        str(UnknownNameError("environment", name, set(labels))), (*named.place, "only")
                     )
-        study = Study(file, problems, contenders)
+        study = Study(file, problems, policies)
         _check_runs(study)
-        names = [contender.name for contender in contenders]
+        names = [named.name for named in policies]
         if file.baseline is not None and file.baseline not in names:
             raise StudyError(str(UnknownNameError("baseline", file.baseline, names)), ("baseline",))
     except StudyError as error:
@@ -155,29 +155,29 @@ def variants(sweep: Any, place: Place) -> Iterator[tuple[dict[str, Any], Place]]
             yield settings, (*place, "sweep", i)
 
 
-def _contenders(file: StudyFile) -> Iterator[Contender]:
+def _policies(file: StudyFile) -> Iterator[NamedPolicy]:
     for i, entry in enumerate(file.policies):
         place: Place = ("policies", i)
         given = PolicyEntry.model_validate({"policy": entry}) if isinstance(entry, str) else entry
-        base = _at((*place, "policy"), partial(Draft.of, given.policy))
+        base = _at((*place, "policy"), partial(Configuration.of, given.policy))
         label = given.name or given.policy
         only = None if given.only is None else tuple(given.only)
         for settings, where in variants(given.sweep, place):
-            draft = base
+            configuration = base
             # A swept parameter takes the place of a fixed one.
             fixed = {key: value for key, value in given.parameters.items() if key not in settings}
             places = {key: (*place, "parameters", key) for key in fixed} | {
                 key: (*where, key) for key in settings
             }
             for key, value in (fixed | settings).items():
-                draft = _at(places[key], partial(draft.changed, key, value))
+                configuration = _at(places[key], partial(configuration.changed, key, value))
             try:
-                policy = draft.make()
+                policy = configuration.make()
             except (BrigandError, TypeError) as error:
                 # The line of the parameter that the message speaks of, if it speaks of one.
                 named = [key for key in places if key.rpartition(".")[2] in str(error)]
                 raise StudyError(str(error), places[named[-1]] if named else place) from error
-            yield Contender(_named(label, settings), policy, settings, label, place, only)
+            yield NamedPolicy(_named(label, settings), policy, settings, label, place, only)
 
 
 def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
@@ -248,7 +248,7 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _check_names(things: Sequence[Problem | Contender], key: str) -> None:
+def _check_names(things: Sequence[Problem | NamedPolicy], key: str) -> None:
     names: set[str] = set()
     for thing in things:
         if thing.name in names:
@@ -262,16 +262,16 @@ def _check_runs(study: Study) -> None:
     """Have the simulator check every policy against one instance of every problem."""
     for problem in study.problems:
         environment = problem.environment(0)
-        for contender in study.contenders:
-            if not contender.plays(problem):
+        for named in study.policies:
+            if not named.plays(problem):
                 continue
-            where = f"{contender.name!r} in {problem.name!r}: "
+            where = f"{named.name!r} in {problem.name!r}: "
             try:
-                plan = make_plan(environment, {contender.name: contender.policy}, problem.horizon, 1, 0, None)
+                plan = make_plan(environment, {named.name: named.policy}, problem.horizon, 1, 0, None)
                 choose_methods(plan, study.file.method)
-                contender.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
+                named.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
             except BrigandError as error:
-                raise StudyError(where + str(error), contender.place) from error
+                raise StudyError(where + str(error), named.place) from error
 
 
 def _at(place: Place, make: Callable[[], Any]) -> Any:

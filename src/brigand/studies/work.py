@@ -25,7 +25,7 @@ from brigand.simulation.plan import make_plan
 from brigand.simulation.run import choose_methods
 from brigand.simulation.skip_ahead import SkipRunner
 from brigand.simulation.step import Runner
-from brigand.studies.expand import Contender, Problem, Study, environment_of
+from brigand.studies.expand import NamedPolicy, Problem, Study, environment_of
 
 FORMAT = 2
 STEPS = 5_000_000
@@ -58,16 +58,16 @@ class Piece:
         return int(self.task["end"] - self.task["first"])
 
 
-def pieces(study: Study, problem: Problem, contender: Contender) -> Iterator[Piece]:
+def pieces(study: Study, problem: Problem, named: NamedPolicy) -> Iterator[Piece]:
     """Yield the pieces of a policy on a problem. Run r is replication r mod R on instance r // R."""
     file = study.file
     checkpoints = study.checkpoints(problem.horizon)
     environment = problem.environment(0)
-    plan = make_plan(environment, {"x": contender.policy}, problem.horizon, 1, file.seed, checkpoints)
+    plan = make_plan(environment, {"x": named.policy}, problem.horizon, 1, file.seed, checkpoints)
     method = choose_methods(plan, file.method)[0]
     task = {
         "format": FORMAT,
-        "policy": contender.policy.to_json(),
+        "policy": named.policy.to_json(),
         **problem.recipe,
         "horizon": problem.horizon,
         "checkpoints": list(checkpoints),
