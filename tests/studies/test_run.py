@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import brigand as br
+from brigand.environments.environment import Environment
+from brigand.studies import expand
 from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
 from brigand.studies.work import compute, pieces, work
@@ -70,6 +72,19 @@ def test_a_study_has_the_numbers_of_simulate(tmp_path):
         assert np.array_equal(data["regret"], regret[instance])
         assert np.array_equal(data["pulls"], pulls[instance])
         assert np.array_equal(data["forced"], forced[instance])
+
+
+def test_a_run_makes_each_problem_once(tmp_path, monkeypatch):
+    """Of random instances the first and, to be sure that it can be made, the last."""
+    path = write(tmp_path, horizon="[1000, 2000]")
+    run_study(path, tmp_path / "out")
+    made, check, draw = [], Environment.__post_init__, br.random_environment
+    monkeypatch.setattr(Environment, "__post_init__", lambda self: made.append(self) or check(self))
+    monkeypatch.setattr(expand, "_kept", draw)
+    run_study(path, tmp_path / "out")  # all pieces are there: none makes environments
+    monkeypatch.undo()
+    pair = br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(0.5, 1)])
+    assert made == [pair, *(draw("bernoulli", 3, T, 1, seed) for T in (1000, 2000) for seed in (0, 6))]
 
 
 def test_pieces_are_the_same_for_any_blocks(tmp_path, monkeypatch):

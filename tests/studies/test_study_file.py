@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import brigand as br
-from brigand.studies.expand import expand
+from brigand.studies.expand import environment_of, expand
 from brigand.studies.model import schema
 from brigand.studies.read import read_study
 from brigand.studies.run import plan_study
@@ -50,7 +50,9 @@ def test_sweeps_make_named_policies_and_environments(tmp_path):
     ]
     assert found.policies[-1].policy == br.ForcedExploration(br.Exponential(1.2), window=200)
     assert found.problems[2].instances == 4
-    assert found.problems[2].environment(3) == br.random_environment("gaussian", 5, 10_000, 1, seed=3)
+    assert environment_of(found.problems[2].recipe, 10_000, 3) == br.random_environment(
+        "gaussian", 5, 10_000, 1, seed=3
+    )
     assert len(found.checkpoints(10_000)) == 40
     assert found.checkpoints(10_000)[-1] == 10_000
 
@@ -81,7 +83,7 @@ policies:
         "changing (T = 100)",
         "changing (T = 200)",
     ]
-    assert found.problems[0].environment(0) == environment
+    assert found.problems[0].first == environment
     assert [c.name for c in found.policies] == [
         "ETC (m = 3)",
         "ETC (m = 7)",

@@ -200,7 +200,7 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
                 "recipe": problem.recipe,
                 "swept": problem.swept,
                 "checkpoints": list(study.checkpoints(problem.horizon)),
-                "arms": problem.environment(0).n_arms,
+                "arms": problem.first.n_arms,
             }
             for problem in study.problems
         ],

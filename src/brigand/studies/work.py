@@ -22,7 +22,6 @@ from brigand.errors import PolicyError
 from brigand.jit import module_stamp, package_stamp
 from brigand.policies.base import Policy
 from brigand.simulation.plan import make_plan
-from brigand.simulation.run import choose_methods
 from brigand.simulation.skip_ahead import SkipRunner
 from brigand.simulation.step import Runner
 from brigand.studies.expand import NamedPolicy, Problem, Study, environment_of
@@ -62,9 +61,7 @@ def pieces(study: Study, problem: Problem, named: NamedPolicy) -> Iterator[Piece
     """Yield the pieces of a policy on a problem. Run r is replication r mod R on instance r // R."""
     file = study.file
     checkpoints = study.checkpoints(problem.horizon)
-    environment = problem.environment(0)
-    plan = make_plan(environment, {"x": named.policy}, problem.horizon, 1, file.seed, checkpoints)
-    method = choose_methods(plan, file.method)[0]
+    method = study.methods[problem.name, named.name]
     task = {
         "format": FORMAT,
         "policy": named.policy.to_json(),
@@ -76,8 +73,9 @@ def pieces(study: Study, problem: Problem, named: NamedPolicy) -> Iterator[Piece
         "replications": file.replications,
         "pulls": "pulls" in file.metrics,
     }
+    n_arms = problem.first.n_arms
     total = problem.instances * file.replications
-    width = 8 * (len(checkpoints) * (1 + environment.n_arms * task["pulls"]) + environment.n_arms)
+    width = 8 * (len(checkpoints) * (1 + n_arms * task["pulls"]) + n_arms)
     size = SKIPPED_RUNS if method == "skip" else max(1, STEPS // problem.horizon)
     size = max(1, min(size, LARGEST // width, total))
     code = stamp(task["policy"])
