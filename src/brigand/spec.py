@@ -15,7 +15,6 @@ import numbers
 from collections.abc import Iterator
 from typing import Any, Self
 
-import brigand  # its names are loaded when they are asked for
 from brigand.errors import InvalidValueError, UnknownNameError
 
 _ALL = ("CATALOGUE", "Environment", "Bernoulli", "Gaussian")
@@ -136,6 +135,8 @@ def _find(name: str) -> type[Spec]:
         if not (isinstance(found, type) and issubclass(found, Spec)):
             raise InvalidValueError(f"{name!r} is no policy, sequence or distribution.")
         return found
+    import brigand  # whose names are loaded when they are asked for
+
     for public in (name, *_ALL):  # in turn: to load all takes half a second
         getattr(brigand, public, None)
         own = _own_types()
