@@ -32,7 +32,7 @@ from .errors import (
 )
 from .jit import kernel as kernel
 from .live.bandit import Bandit as Bandit
-from .live.decision import Decision as Decision, Told as Told
+from .live.decision import Decision as Decision, Past as Past, Told as Told
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,
     Kernels as Kernels,

@@ -312,9 +312,14 @@ def _version(package: str) -> str:
 
 @functools.cache
 def _is_installed(name: str) -> bool:
+    """Return whether a module was installed, here or in an environment that this one looks into."""
     file = _file(name)
-    folders = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return file is not None and any(Path(file).is_relative_to(folder) for folder in folders)
+    if file is None:
+        return False
+    library = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts) or any(
+        Path(file).is_relative_to(folder) for folder in library
+    )
 
 
 def _top(name: str) -> str:

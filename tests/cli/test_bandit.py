@@ -17,7 +17,7 @@ import pytest
 
 import brigand as br
 from brigand.cli import bandit_export, main
-from brigand.live.core import Past
+from brigand.live.decision import Past
 from brigand.live.listing import bandits
 from brigand.storage.store import open_store
 
@@ -140,7 +140,7 @@ def test_create_says_what_was_made_and_takes_all_settings(brigand):
         *("--horizon", 1000, "--reward-timeout", 60, "--default-reward", -1),
     )
     assert done.stdout == "shop is in sqlite:///brigand.db: FE-Exp, arms red, green\n"
-    settings = opened()._core.settings
+    settings = opened()._settings
     assert settings.policy == br.CATALOGUE["FE-Exp"]
     assert (settings.seed, settings.horizon) == (3, 1000)
     assert (settings.reward_timeout, settings.default_reward) == (60.0, -1.0)

@@ -399,7 +399,7 @@ def test_while_arms_come_and_go_exploration_keeps_its_bound(policy, seed, k):
     last = dict.fromkeys(bandit.arms(), 0)
     for _ in range(150):
         among = rng.choice(arms(k), rng.integers(1, k + 1), replace=False).tolist()
-        threshold = bandit._core.session.engine.header["threshold"][0]
+        threshold = bandit._session.engine.header["threshold"][0]
         decision = bandit.ask(among=among)
         due = [name for name in among if last[name] == 0 or decision.step - 1 - last[name] >= threshold]
         if due:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from brigand.live.core import Past
+from brigand.live.decision import Past
 from live.common import (
     FE,
     POLICIES,
@@ -185,7 +185,7 @@ NUMBERS = {
 
 
 def id_from(kind, bandit):
-    given, uid = NO_IDS[kind], bandit._core.uid
+    given, uid = NO_IDS[kind], bandit._uid
     return (
         given.format(uid=uid, UID=uid.upper() if uid.upper() != uid else "X")
         if isinstance(given, str)
@@ -413,9 +413,7 @@ def test_what_is_recorded_is_what_asks_and_tells_would_have_been(name, seed, k, 
         if past[-1][1] is not None:
             one.tell(decision.id, past[-1][1])
     ids = other.record(past)
-    assert [one._core.uid + number.removeprefix(other._core.uid) for number in ids] == list(
-        one.history()["decision"]
-    )
+    assert [one._uid + number.removeprefix(other._uid) for number in ids] == list(one.history()["decision"])
     for name_of_table in ("header", "arms", "memory", "ledger"):
         assert repr(table(one, name_of_table)) == repr(table(other, name_of_table))
     assert one.summary().equals(other.summary())

@@ -104,7 +104,7 @@ with open(path) as file:
 for name, seed, done, snapshot in jobs:
     opened, restored = br.Bandit.open(url, name), br.Bandit.restore(snapshot)
     k, horizon = len(opened.arms()), snapshot["settings"]["horizon"]
-    rewards = rewards_for(opened._core.settings.policy, (horizon, k), seed)
+    rewards = rewards_for(opened._settings.policy, (horizon, k), seed)
     found[name] = [play(opened, rewards, done), play(restored, rewards, done)]
 print(json.dumps(found))
 """

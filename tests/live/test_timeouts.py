@@ -235,7 +235,7 @@ def test_a_clock_that_was_far_ahead_does_not_stop_the_timeouts(make, url, how):
 
 
 def test_decisions_from_elsewhere_time_out_by_their_own_times(make):
-    from brigand.live.core import Past
+    from brigand.live.decision import Past
 
     clock = Clock(1000.0)
     bandit = make(clock)

@@ -7,21 +7,21 @@ all of this file.
 import numpy as np
 import pytest
 
-from brigand.papers import authors, tables
+from brigand.papers import authors, published
 from brigand.papers.validation import check
 
 
 @pytest.mark.parametrize(
-    "row", tables.rows(quick=True), ids=lambda row: f"{row.table}-{row.problem.name}-{row.name}"
+    "row", published.rows(quick=True), ids=lambda row: f"{row.table}-{row.problem.name}-{row.name}"
 )
 def test_the_published_regret_is_ours(row):
-    for found in check(row, min(row.runs, tables.QUICK // max(row.published))):
+    for found in check(row, min(row.runs, published.QUICK // max(row.published))):
         assert found.verdict != "differs", (found.step, found.z)
 
 
 FE = [
     row
-    for row in tables.rows()
+    for row in published.rows()
     if row.table.startswith("Scripts of the paper's authors") and row.name.startswith("FE")
 ]
 

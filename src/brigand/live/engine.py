@@ -31,7 +31,7 @@ from brigand.live.loop import (
     live_loop,
 )
 from brigand.live.settings import Settings
-from brigand.live.tables import read_table, write_table
+from brigand.live.table_json import read_table, write_table
 from brigand.policies.base import Table, check_choices
 from brigand.rng import Stream
 from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event

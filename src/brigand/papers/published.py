@@ -1,4 +1,4 @@
-"""All comparisons with published numbers: which there are, running them with resume, and the report."""
+"""All published numbers that ours are compared with: which there are, the runs with resume, the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from brigand.errors import ResultFileError, UnknownNameError
 from brigand.files import atomic
 from brigand.papers import authors, banditbench, baudry, besson
-from brigand.papers.validation import LIMIT, Comparison, Row, check
+from brigand.papers.validation import LIMIT, Check, Row, check
 from brigand.simulation.stamp import code_stamp
 
 SOURCES = (baudry, besson, banditbench, authors)
@@ -54,8 +54,8 @@ def run(
     most: int | None = None,
     budget: int | None = None,
     workers: int | None = None,
-    progress: Callable[[int, list[Comparison]], None] | None = None,
-) -> list[Comparison]:
+    progress: Callable[[int, list[Check]], None] | None = None,
+) -> list[Check]:
     """Compare every row, and keep what was found, so that a second call goes on where the first stopped.
 
     Parameters
@@ -89,7 +89,7 @@ def run(
             with atomic(store) as temporary:
                 temporary.write_text(json.dumps(known, indent=0), encoding="utf-8")
         found = [
-            Comparison(row, step, mean, sd, int(runs))
+            Check(row, step, mean, sd, int(runs))
             for step, (mean, sd, runs) in zip(sorted(row.published), known[key], strict=True)
         ]
         comparisons += found
@@ -117,7 +117,7 @@ def _read(store: Path) -> dict[str, list[list[float]]]:
     return known
 
 
-def report(comparisons: Sequence[Comparison]) -> str:
+def report(comparisons: Sequence[Check]) -> str:
     """Return the comparisons as Markdown: a table for each source, and why some must differ."""
     lines = [
         f"Brigand {version('brigand')}. {summary(comparisons)}",
@@ -137,7 +137,7 @@ def report(comparisons: Sequence[Comparison]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def summary(comparisons: Sequence[Comparison]) -> str:
+def summary(comparisons: Sequence[Check]) -> str:
     """Return how many comparisons agree, in a sentence."""
     agree = sum(c.verdict == "agrees" for c in comparisons)
     known = sum(c.verdict == "differs (why)" for c in comparisons)
@@ -148,7 +148,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     )
 
 
-def _table(comparisons: Sequence[Comparison]) -> list[str]:
+def _table(comparisons: Sequence[Check]) -> list[str]:
     lines = [
         "| problem | policy | step | published | se | runs | ours | se | runs | z | |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
