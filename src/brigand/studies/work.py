@@ -78,7 +78,7 @@ def pieces(study: Study, problem: Problem, named: NamedPolicy) -> Iterator[Piece
     width = 8 * (len(checkpoints) * (1 + n_arms * task["pulls"]) + n_arms)
     size = SKIPPED_RUNS if method == "skip" else max(1, STEPS // problem.horizon)
     size = max(1, min(size, LARGEST // width, total))
-    code = stamp(contender.policy, method)
+    code = stamp(named.policy, method)
     for first in range(0, total, size):
         block = task | {"first": first, "end": min(first + size, total)}
         yield Piece(block, key_of(block, code))
