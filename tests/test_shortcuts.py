@@ -1,7 +1,6 @@
 """Shortcuts through the insides of NumPy and Numba: with and without them all numbers are the same bits."""
 
 import functools
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -121,20 +120,25 @@ def moved(**changes):
 
 
 def another_field(monkeypatch):
-    compiled_anew(monkeypatch)
+    compile_anew(monkeypatch)
     monkeypatch.setattr(shortcuts, "FIELDS", (*shortcuts.FIELDS[:-1], "novelty"))
 
 
-def no_cgutils(monkeypatch):
-    compiled_anew(monkeypatch)
-    monkeypatch.delattr(numba.core, "cgutils")
-    monkeypatch.setitem(sys.modules, "numba.core.cgutils", None)
+def no_intrinsic(monkeypatch):
+    compile_anew(monkeypatch)
+    monkeypatch.setattr(shortcuts, "_generator_at", fail)
 
 
-def compiled_anew(monkeypatch):
-    """Do without the probes that were compiled before."""
-    monkeypatch.setattr(jit, "compile_loop", lambda loop, *kernels: numba.njit(loop))
+def compile_anew(monkeypatch):
+    """Do without what was compiled before, on the disk and by Numba."""
+
+    def unpack(packed):
+        return packed
+
+    numba.extending.overload(unpack, strict=False)(shortcuts._unpack)
+    monkeypatch.setattr(shortcuts, "unpack", unpack)
     monkeypatch.setattr(shortcuts, "_probe", functools.cache(shortcuts._probe.__wrapped__))
+    monkeypatch.setattr(jit, "compile_loop", lambda loop, *kernels: numba.njit(loop))
 
 
 def patch(owner, name, value):
@@ -160,7 +164,7 @@ CHANGES = {
         {"calls_directly"},
     ),
     "Numba's generators have another field": (another_field, {"packs"}),
-    "Numba has no cgutils": (no_cgutils, {"packs"}),
+    "Numba makes no generators": (no_intrinsic, {"packs"}),
     "NumPy has no addresses": (patch(shortcuts, "_interface", fail), {"packs", "winds"}),
     "NumPy's state has no address": (
         interface(state_address=lambda _: 0, state=lambda _: shortcuts.ctypes.c_void_p(0)),
