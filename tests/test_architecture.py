@@ -16,7 +16,9 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 # A room may import itself and the rooms of all lower floors.
 FLOORS = [
     {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations"},
-    {"rng", "jit"},
+    {"jit"},
+    {"shortcuts"},
+    {"rng"},
     {"policies", "environments"},
     {"theory"},
     {"figures"},

@@ -10,15 +10,11 @@ process; loops that take or close over *compiled* functions never hit it.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic, register_jitable
-from numpy.typing import NDArray
+from numba.extending import register_jitable
 
 from brigand import disk_cache, stamps
 
@@ -58,48 +54,3 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
         parts = [f"{function.__name__} {function.__code__.co_filename}" for function in (loop, *kernels)]
         disk_cache.enable(compiled, name, stamp, "\n".join(parts))
     return compiled
-
-
-def direct(loop: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called.
-
-    Finding out the types of ten arguments costs a call 2 microseconds.
-    """
-    types_ = tuple(numba.typeof(argument) for argument in arguments)
-    loop.compile(types_)
-    found: Callable[..., Any] = loop.get_overload(types_)
-    return found
-
-
-def addresses(generator: np.random.Generator) -> NDArray[np.uintp]:
-    """Return what `generator_at` puts a generator together from. The generator must be kept alive."""
-    found = generator.bit_generator.ctypes
-    functions = (found.next_uint64, found.next_uint32, found.next_double)
-    pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
-    return np.array([found.state_address, found.state.value, *pointers, found.bit_generator.value], np.uintp)
-
-
-@intrinsic
-def generator_at(context: Any, address: Any) -> Any:
-    """Return, in compiled code, the generator with these `addresses`.
-
-    To be given the generator itself costs compiled code 13 microseconds a call.
-    """
-    generator = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
-    bits = types.NumPyRandomBitGeneratorType("bit_generator")
-    fields = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(address)(context, builder, arguments[0])
-        inner = cgutils.create_struct_proxy(bits)(context, builder)
-        inner.parent = context.get_constant_null(types.pyobject)
-        for place, name in enumerate((*fields, "bit_generator")):
-            pointer = cgutils.gep(builder, array.data, place)
-            setattr(inner, name, builder.load(pointer))
-        outer = cgutils.create_struct_proxy(generator)(context, builder)
-        outer.bit_generator = inner._getvalue()
-        outer.meminfo = context.get_constant_null(types.MemInfoPointer(types.voidptr))
-        outer.parent = context.get_constant_null(types.pyobject)
-        return outer._getvalue()
-
-    return generator(address), build

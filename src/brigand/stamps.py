@@ -130,7 +130,7 @@ class _Reached:
             return
         self.functions.append(function)
         self.code.append(_code_digest(function.__code__))
-        for value in function.__defaults__ or ():
+        for value in (*(function.__defaults__ or ()), *vars(function).values()):
             self._add("default", value)
         names = dict.fromkeys(_names(function.__code__))
         outer = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

@@ -10,7 +10,6 @@ from scipy import stats
 
 import brigand as br
 from brigand.environments.totals import safe_pulls
-from brigand.rng import Stream, Tape
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
 
@@ -289,12 +288,3 @@ def test_skipped_results_do_not_depend_on_workers_or_on_other_runs(tmp_path):
     assert np.array_equal(whole.dataset["pulls"].sel(replication=range(250, 260)), part.dataset["pulls"])
     whole.save(tmp_path / "x.nc")
     assert br.load(tmp_path / "x.nc").dataset["method"].values.tolist() == ["skip"]
-
-
-def test_a_tape_that_was_wound_is_the_generator_of_the_replication():
-    stream = Stream(7, constants(0.1))
-    tape = Tape.new()
-    tape.generator.integers(5, dtype=np.int32)  # half of a word is left over
-    tape.state[:] = stream.states([2, 3])[1]
-    tape.half[:] = 0
-    assert tape.generator.bit_generator.state == stream.generator(3).bit_generator.state
