@@ -50,6 +50,21 @@ def kernel(function: Function) -> Function:
     return register_jitable(forceinline=True)(function)
 
 
+def kernel_beside(source: Callable[..., Any], name: str) -> Callable[[Function], Function]:
+    """Mark a kernel that closes over the kernel `source`, as `kernel` does, and let it stand beside that one.
+
+    The module of `source` must assign it to `name`: so that module's code stamps what is compiled with it,
+    and Numba's disk cache and pickles find it by its name.
+    """
+
+    def decorate(function: Function) -> Function:
+        function.__module__ = source.__module__
+        function.__name__ = function.__qualname__ = name
+        return kernel(function)
+
+    return decorate
+
+
 def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop that closes over `kernels`, with the disk cache where it can hit.
 

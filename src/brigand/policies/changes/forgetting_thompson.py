@@ -35,7 +35,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.kernels.window import ARM, SLOT, advance, learn_in_window
 
@@ -96,18 +96,10 @@ def gaussian_index(
     return arms[arm]["mean"] + parameters.sigma * rng.standard_normal() / math.sqrt(arms[arm]["count"])
 
 
-@kernel
-def select_beta(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(beta_index, parameters, header, arms, memory, candidates, rng)
+select_beta = index_select(beta_index)
 
 
-@kernel
-def select_gaussian(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(gaussian_index, parameters, header, arms, memory, candidates, rng)
+select_gaussian = index_select(gaussian_index)
 
 
 @kernel

@@ -37,7 +37,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 # n_gamma: sum of gamma^j over all pulls; unit: gamma^-(step - base), the weight of a reward now;
 # root_log: sqrt(log(n_gamma) unit)
@@ -76,11 +76,7 @@ def discounted_index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select_discounted(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(discounted_index, parameters, header, arms, memory, candidates, rng)
+select_discounted = index_select(discounted_index)
 
 
 @kernel
@@ -92,16 +88,7 @@ def index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

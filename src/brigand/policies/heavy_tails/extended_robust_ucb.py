@@ -46,7 +46,7 @@ from brigand.policies.heavy_tails.median_of_means import (
     refresh_median,
     set_blocks,
 )
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.history import new_history, reward_at
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
@@ -113,16 +113,7 @@ def index(
     return upper_bound(parameters, header, arms, memory, arm)
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

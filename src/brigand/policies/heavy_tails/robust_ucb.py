@@ -44,7 +44,7 @@ from brigand.policies.heavy_tails.median_of_means import (
     set_blocks,
 )
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.history import append, new_history, reward_at
 
 # log: L for the next step (L + 1/8 for the median); power: that of it in the width; expiry: the least of all
@@ -84,16 +84,7 @@ def index(
     return arms[arm]["estimate"] + parameters.width * header["power"] * arms[arm]["shrink"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

@@ -6,6 +6,8 @@ of the history's last segment) of an arm; ``used`` of the header; memory as made
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from brigand.jit import kernel
@@ -31,8 +33,10 @@ def last_row(arms: Table, memory: Table, arm: int, count: int) -> int:
 
 
 @kernel
-def remember(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> None:
-    """Add a reward to the arm's history, and to all of the fields of `ARM` but ``pulls``."""
+def remember(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    """Add a reward to the arm's history and fields: the kernel `learn` of policies that keep no more."""
     append(header, arms, memory, arm, reward)
     total, lost = two_sum(arms[arm]["sum"], reward)
     arms[arm]["sum"] = total

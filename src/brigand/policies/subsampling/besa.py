@@ -107,13 +107,6 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     arms[arm]["pulls"] += 1
 
 
-@kernel
-def learn(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    remember(header, arms, memory, arm, reward)
-
-
 @dataclass(frozen=True)
 class BESA(Policy):
     """BESA: a knockout tournament of sub-sampled histories; nothing to tune, nothing to know.
@@ -130,7 +123,7 @@ class BESA(Policy):
 
     n0: int = 1
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, remember)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"

@@ -37,7 +37,7 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import needs_pull
+from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import KINDS, conjugate, klucb_upper, natural
 
 HEADER = record(step=0, level=0.0, favourite=0)  # log n + c log log n; the arm pulled last
@@ -105,11 +105,7 @@ def select(
             theta, psi = natural(parameters.kind, bar)
         elif value == best:
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                chosen = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            chosen, uniform = break_tie(chosen, arm, ties, uniform)
     return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
 
 

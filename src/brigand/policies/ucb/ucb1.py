@@ -27,7 +27,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 HEADER = record(step=0, root_log=0.0)  # sqrt(log step)
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan"))
@@ -48,16 +48,7 @@ def index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
