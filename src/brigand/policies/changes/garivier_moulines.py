@@ -32,9 +32,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from brigand import checks
-from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.policies.kernels.choices import index_select, needs_pull
@@ -176,16 +175,8 @@ class _ForgettingUCB(Policy):
     def __post_init__(self) -> None:
         name = type(self).__name__
         self._keep(xi=checks.number(f"{name}'s xi", self.xi, above=0.0))
-        self._keep(low=checks.number(f"{name}'s low", self.low))
-        self._keep(high=checks.number(f"{name}'s high", self.high))
-        if not self.low < self.high:
-            raise InvalidValueError(
-                f"{name} needs low < high, not low = {self.low!r} and high = {self.high!r}."
-            )
-        if math.isinf(self.high - self.low):
-            raise InvalidValueError(
-                f"{name} needs high - low to be finite, not {self.high!r} - {self.low!r}."
-            )
+        low, high = checks.interval(name, self.low, self.high)
+        self._keep(low=low, high=high)
 
     def _width(self, factor: float) -> float:
         return factor * math.sqrt(self.xi) * (self.high - self.low)
@@ -263,4 +254,4 @@ class SlidingWindowUCB(_ForgettingUCB):
         return SlidingWindowUCBParameters(self._width(1.0), len(self.memory(n_arms, horizon)))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(WINDOW_MEMORY, self.window if horizon is None else min(self.window, horizon))
+        return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon))

@@ -44,9 +44,10 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.heavy_tails.median_of_means import append_exactly, median, refresh_median, set_blocks
+from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import two_sum
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.exact_history import append_exactly
 from brigand.policies.kernels.history import new_history, reward_at, row_of
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
@@ -231,4 +232,4 @@ class Lattimore(Policy):
         return LattimoreParameters(float(self.c1), spread, (self.c1 / largest) * (self.c1 / largest))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(ROW, len(new_history("Lattimore", n_arms, horizon)))
+        return new_history("Lattimore", n_arms, horizon, ROW)

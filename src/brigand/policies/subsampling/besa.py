@@ -32,7 +32,8 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.choices import argmax, needs_pull
-from brigand.policies.kernels.exact_history import new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.subsampling.samples import sampled_excess
 
 HEADER = record(step=0, used=0)
@@ -144,4 +145,4 @@ class BESA(Policy):
         return BESAParameters(self.n0)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history("BESA", n_arms, horizon)
+        return new_history("BESA", n_arms, horizon, EXACT_ROW)

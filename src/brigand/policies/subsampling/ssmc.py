@@ -20,7 +20,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.exact_history import block_excess, new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, block_excess, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
@@ -97,4 +98,4 @@ class SSMC(Policy):
         return SSMCParameters(FORCED[self.forced])
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history("SSMC", n_arms, horizon)
+        return new_history("SSMC", n_arms, horizon, EXACT_ROW)

@@ -189,4 +189,4 @@ class SSTC(Policy):
         return SSMCParameters(0.5)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(ROW, len(new_history("SSTC", n_arms, horizon)))
+        return new_history("SSTC", n_arms, horizon, ROW)

@@ -26,7 +26,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.exact_history import block_excess, new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, block_excess, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import (
     FORCED,
@@ -129,7 +130,7 @@ class SubSampling(Policy):
         return SubSamplingParameters(self.block, FORCED[self.forced])
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history(type(self).__name__, n_arms, horizon)
+        return new_history(type(self).__name__, n_arms, horizon, EXACT_ROW)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import difference, two_sum
 from brigand.policies.kernels.availability import available, n_places
@@ -262,5 +262,4 @@ class SlidingWindowLBSDA(Policy):
         return SlidingWindowLBSDAParameters(float(self.window), forced, log * log, patience)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        length = self.window if horizon is None else min(self.window, horizon)
-        return np.repeat(WINDOW_MEMORY, length + 1)
+        return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon) + 1)

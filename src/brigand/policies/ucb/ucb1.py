@@ -106,12 +106,8 @@ class UCB1(Policy):
                 raise InvalidValueError("UCB1 takes low and high, or sigma, not both.")
             self._keep(sigma=checks.number("UCB1's sigma", self.sigma, above=0.0))
             return
-        low = 0.0 if self.low is None else checks.number("UCB1's low", self.low)
-        high = 1.0 if self.high is None else checks.number("UCB1's high", self.high)
-        if not low < high:
-            raise InvalidValueError(f"UCB1 needs low < high, not low = {low:g} and high = {high:g}.")
-        if math.isinf(math.sqrt(2) * (high - low)):
-            raise InvalidValueError(f"UCB1 needs high - low to be finite, not {high:g} - {low:g}.")
+        low, high = 0.0 if self.low is None else self.low, 1.0 if self.high is None else self.high
+        low, high = checks.interval("UCB1", low, high, factor=math.sqrt(2))
         self._keep(low=low, high=high)
 
     @property
