@@ -51,10 +51,10 @@ def kernel(function: Function) -> Function:
 
 
 def kernel_beside(source: Callable[..., Any], name: str) -> Callable[[Function], Function]:
-    """Mark a kernel that closes over the kernel `source`, as `kernel` does, and let it stand beside that one.
+    """Mark a function that closes over the kernel `source`, as `kernel` does, and place it beside `source`.
 
-    The module of `source` must assign it to `name`: so that module's code stamps what is compiled with it,
-    and Numba's disk cache and pickles find it by its name.
+    That one's module assigns it to `name`. So it is stamped with the code of that module, and not with that
+    of the function that made it; and pickles find it.
     """
 
     def decorate(function: Function) -> Function:

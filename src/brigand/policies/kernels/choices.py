@@ -69,8 +69,8 @@ def index_select(index: Callable[..., float]) -> Callable[..., int]:
     Parameters
     ----------
     index : callable
-        A kernel called ``index``, or ``x_index``. The module in which it stands must assign what is returned
-        to ``select``, or ``select_x``.
+        A kernel called ``index``, or ``x_index``. Its module assigns what is returned to ``select``, or to
+        ``select_x``.
     """
 
     @kernel_beside(index, "_".join(["select", *index.__name__.split("_")[:-1]]))

@@ -270,8 +270,8 @@ def challenge_kernels(
     ----------
     enters : callable
         ``enters(parameters, header, arms, memory, challenges, arm)``: whether an arm is in a round. It is
-        called ``enters``, or ``enters_x``; its module must assign what is returned to ``select``, ``pull``
-        and ``learn``, or to ``select_x`` and so on.
+        called ``enters``, or ``enters_x``; its module assigns what is returned to ``select``, ``pull`` and
+        ``learn``, or to ``select_x`` and so on.
     keep : callable
         What `learn` does before a round is drawn.
     take_turn : callable
