@@ -59,6 +59,16 @@ def _bounds(low: float, high: float, above: float | None) -> str:
     return f"in [{low:g}, {high:g}]" if above is None else f"in ({above:g}, {high:g}]"
 
 
+def interval(name: str, low: object, high: object, factor: float = 1.0) -> tuple[float, float]:
+    """Return the ends of a range as floats, where low < high, and ``factor (high - low)`` is finite."""
+    ends = number(f"{name}'s low", low), number(f"{name}'s high", high)
+    if not ends[0] < ends[1]:
+        raise InvalidValueError(f"{name} needs low < high, not low = {low} and high = {high}.")
+    if math.isinf(factor * (ends[1] - ends[0])):
+        raise InvalidValueError(f"{name} needs high - low to be finite, not {high} - {low}.")
+    return ends
+
+
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:
     """Return `values` (any one-dimensional, non-empty array-like of numbers) as a tuple of floats."""
     try:

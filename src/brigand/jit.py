@@ -37,6 +37,21 @@ def kernel(function: Function) -> Function:
     return register_jitable(forceinline=True)(function)
 
 
+def kernel_beside(source: Callable[..., Any], name: str) -> Callable[[Function], Function]:
+    """Mark a function that closes over the kernel `source`, as `kernel` does, and place it beside `source`.
+
+    That one's module assigns it to `name`. So it is stamped with the code of that module, and not with that
+    of the function that made it; and pickles find it.
+    """
+
+    def decorate(function: Function) -> Function:
+        function.__module__ = source.__module__
+        function.__name__ = function.__qualname__ = name
+        return kernel(function)
+
+    return decorate
+
+
 def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop that closes over `kernels`, or find it where another process has left it.
 

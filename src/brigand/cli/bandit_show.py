@@ -13,13 +13,13 @@ from rich.text import Text
 
 from brigand.cli.bandit_text import (
     Digits,
-    count_text,
     label,
     labels,
     policy_title,
     share_text,
     visible,
 )
+from brigand.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ class View:
         summary = self.bandit.summary(level=self.level, support=self.support, removed=True)
         steps = int(summary["asked"].sum())
         shown = summary[summary["in_service"]]
-        head = Text(f"{label(self.name)}: {self._policy}, {count_text(steps, 'decision')}", style="bold")
+        head = Text(f"{label(self.name)}: {self._policy}, {counted(steps, 'decision')}", style="bold")
         return Group(
             head, self._last(steps), self._table(shown, width), Text(self._meaning(shown), style="italic")
         )

@@ -10,7 +10,8 @@ import numpy as np
 
 from brigand.live.engine import Choice
 from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TOLD
-from brigand.policies.base import Explanation, Policy, counted
+from brigand.policies.base import Explanation, Policy
+from brigand.words import counted
 
 
 class Told(StrEnum):
