@@ -1,4 +1,4 @@
-"""What README.md and docs/ refer to exists: linked files and headings, paths of the repository, Python names."""
+"""What README.md and docs/ name exists: linked files and headings, paths of the repository, Python names."""
 
 import pkgutil
 import re

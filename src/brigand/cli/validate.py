@@ -70,7 +70,7 @@ def validate(
         raise typer.Exit(130) from None
     path = folder / "validation.md"
     with atomic(path) as temporary:
-        temporary.write_text("# Our numbers and published ones\n\n" + tables.report(found), encoding="utf-8")
+        temporary.write_text("# Published numbers beside ours\n\n" + tables.report(found), encoding="utf-8")
     console.print(f"{tables.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
     if any(c.verdict == "differs" for c in found):
         raise typer.Exit(1)
