@@ -210,7 +210,7 @@ def test_tied_arms_are_pulled_equally_often(name):
     testing.check_ties(POLICIES[name])
 
 
-def test_permuting_arms_permutes_pulls_in_law(policy):
+def test_permuting_arms_permutes_pulls_in_distribution(policy):
     """A schedule begins in order of index, so that it may stand one pull further for an arm."""
     testing.check_permutation(policy, slack=1.0 if isinstance(policy, SCHEDULED) else 0.0)
 
