@@ -62,12 +62,10 @@ def test_the_policy_passes_its_checks(folder):
 
 
 def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
-    (folder / "faulty.py").write_text(
-        (folder / "my_policy.py")
-        .read_text(encoding="utf-8")
-        .replace('math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan', "math.inf"),
-        encoding="utf-8",
-    )
+    right = (folder / "my_policy.py").read_text(encoding="utf-8")
+    careful = 'math.inf if needs_pull(arms[arm]["pulls"], 1.0, header["step"]) else math.nan'
+    assert careful in right
+    (folder / "faulty.py").write_text(right.replace(careful, "math.inf"), encoding="utf-8")
     code = (
         "from brigand.testing import check_policy\nfrom faulty import UCBTuned\n"
         "try: check_policy(UCBTuned())\nexcept AssertionError as error: print(error)"

@@ -91,7 +91,7 @@ def decided(name="shop"):
 # What goes well.
 
 
-def test_a_story(shop):
+def test_the_commands_for_one_bandit_work_together(shop):
     ask = shop("ask", "shop")
     number, arm, reason = ask.stdout.rstrip("\n").split("\t")
     assert (arm, reason) == ("red", "forced: red was never chosen before")

@@ -333,7 +333,7 @@ def test_an_arm_that_is_not_there(make, name):
     assert contents(bandit) == before
 
 
-def test_one_arm(make):
+def test_a_bandit_with_one_arm(make):
     for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), br.KLUCB()):
         bandit = make(["only"], policy)
         for decision in [*bandit.ask(10), bandit.ask(among=["only"])]:
@@ -345,7 +345,7 @@ def test_one_arm(make):
 @pytest.mark.parametrize(
     "given", ["abc", "", [], (), {}, None, 5, ["a", "a"], ["a", "b", "a"], ["a", 1], [None], [b"a"], b"ab"]
 )
-def test_arms_that_are_none(given, url):
+def test_bad_names_of_arms_are_refused(given, url):
     for home in ({}, {"store": url, "name": "none"}):
         with pytest.raises(br.InvalidValueError, match="arm"):
             br.Bandit(given, FE, **home)

@@ -166,7 +166,7 @@ NEED = [name for name in POLICIES if expected(name).needs_horizon]
 
 
 @pytest.mark.parametrize("name", NEED)
-def test_what_needs_the_horizon_says_so(name, file):
+def test_policies_that_need_the_horizon_say_so(name, file):
     for where in ({}, {"store": file, "name": f"no {name}"}):
         with pytest.raises(br.InvalidValueError, match="horizon"):
             br.Bandit(arms(3), POLICIES[name], **where)
@@ -175,7 +175,7 @@ def test_what_needs_the_horizon_says_so(name, file):
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in NEED])
-def test_what_needs_no_horizon_is_the_simulator_without_it(name):
+def test_policies_that_need_no_horizon_choose_as_the_simulator_does_without_it(name):
     policy = POLICIES[name]
     rewards = rewards_for(policy, (STEPS, 3), 1)
     expected = br.trace(policy, rewards, seed=2).tolist()
@@ -213,6 +213,6 @@ def test_nothing_is_asked_beyond_the_horizon(name, where, file):
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.0, "9", True, 2**53 + 1])
-def test_a_horizon_that_is_none(horizon):
+def test_a_bad_horizon_is_refused(horizon):
     with pytest.raises(br.InvalidValueError, match="horizon"):
         br.Bandit(arms(2), FE, horizon=horizon)

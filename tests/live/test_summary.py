@@ -191,7 +191,7 @@ def test_removed_arms_are_shown_where_wanted():
     ],
     ids=lambda given: None if isinstance(given, str) else str(given),
 )
-def test_a_summary_that_cannot_be(given, match):
+def test_bad_arguments_of_a_summary_are_refused(given, match):
     bandit = br.Bandit(["a"], FE)
     bandit.tell(bandit.ask().id, 0.5)
     with pytest.raises(br.InvalidValueError, match=match):

@@ -23,7 +23,7 @@ def test_a_printed_mean_is_read_with_its_last_digit():
     assert printed(" 850 ", 10) == Published(850, 10, None, 1)
 
 
-def test_what_is_no_mean_is_refused():
+def test_what_cannot_be_a_mean_is_refused():
     with pytest.raises(ValueError, match="'n/a' is no printed mean"):
         printed("n/a", 10)
 

@@ -122,7 +122,7 @@ def test_tied_arms_are_pulled_equally_often(name):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_permuting_arms_permutes_pulls_in_law(name):
+def test_permuting_arms_permutes_pulls_in_distribution(name):
     """A schedule begins in order of index, so that it may stand one pull further for an arm."""
     testing.check_permutation(POLICIES[name], slack=1.0 if expected(name).scheduled else 0.0)
 

@@ -252,7 +252,7 @@ def test_progress_counts_runs_up_to_all():
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-def test_an_error_in_one_run_ends_the_others_and_comes_out():
+def test_an_error_in_one_run_ends_the_others_and_is_raised():
     def fail(done, total):
         raise ZeroDivisionError
 

@@ -180,7 +180,7 @@ def test_every_mistake_is_one_error_with_its_line(tmp_path, old, new, line, mess
         (b"{}", "is missing"),
     ],
 )
-def test_what_is_no_study_at_all(tmp_path, content, message):
+def test_what_is_not_a_study_is_refused(tmp_path, content, message):
     path = tmp_path / "x.yaml"
     if content is not None:
         path.write_bytes(content)

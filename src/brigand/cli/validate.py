@@ -71,7 +71,7 @@ def validate(
     path = folder / "validation.md"
     with atomic(path) as temporary:
         temporary.write_text(
-            "# Our numbers and published ones\n\n" + published.report(found), encoding="utf-8"
+            "# Published numbers beside ours\n\n" + published.report(found), encoding="utf-8"
         )
     console.print(f"{published.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
     if any(c.verdict == "differs" for c in found):

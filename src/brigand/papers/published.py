@@ -122,16 +122,17 @@ def report(comparisons: Sequence[Check]) -> str:
     lines = [
         f"Brigand {version('brigand')}. {summary(comparisons)}",
         "",
-        "*z* is the difference of the two means in standard errors of both, less half a unit of the last "
-        f"digit printed; |z| < {LIMIT:g} agrees. Were all true means equal, one in 16,000 would fail. "
-        "*se* are standard errors; where a source prints no standard deviation, ours is taken for both.",
+        "*z* is the difference between the two means, reduced by half a unit of the last digit printed, "
+        f"in standard errors of this difference. If |z| < {LIMIT:g}, the two agree; were all true means "
+        "equal, one comparison in 16,000 would fail. *se* is the standard error. If a source prints no "
+        "standard deviation, ours is used for both.",
     ]
     for title, group in groupby(comparisons, key=lambda c: c.row.table):
         part = list(group)
         lines += ["", f"## {title}", "", *_table(part)]
         reasons = {c.row.name: c.row.differs for c in part if c.row.differs}
         lines += ["", *(f"- **{name}**: {reason}" for name, reason in reasons.items())] if reasons else []
-    lines += ["", "## Sources, and what is left out"]
+    lines += ["", "## Sources and omissions"]
     for source in SOURCES:
         lines += ["", inspect.getdoc(source) or ""]
     return "\n".join(lines) + "\n"
