@@ -59,6 +59,7 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
     (`brigand.stamps.of_compiled`, `brigand.disk_cache`). Numba itself does not notice an edit in another
     file, nor a global that is another number today, and would run the old code.
     """
+    disk_cache.load_compiler()
     owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
     name = f"{loop.__module__}.{loop.__name__}.{owner}"
     stamp = stamps.of_compiled(loop, *kernels)

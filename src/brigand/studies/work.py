@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from brigand.errors import PolicyError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import make_plan
-from brigand.simulation.skip_ahead import SkipRunner
+from brigand.simulation.run import runner_of
 from brigand.simulation.stamp import code_stamp
-from brigand.simulation.step import Runner
 from brigand.studies.expand import NamedPolicy, Problem, Study, environment_of
 
 FORMAT = 2
@@ -110,7 +109,7 @@ def compute(task: dict[str, Any]) -> Arrays:
         asked for; ``forced``, int64 of shape (runs, K), if the policy counts them.
     """
     policy = Policy.from_json(task["policy"])
-    runner = SkipRunner if task["method"] == "skip" else Runner
+    runner = runner_of(task["method"])
     parts = []
     each = task["replications"]
     for instance in range(task["first"] // each, (task["end"] - 1) // each + 1):
