@@ -23,6 +23,7 @@ from .errors import (
     BrigandError as BrigandError,
     ConflictingRewardError as ConflictingRewardError,
     InvalidValueError as InvalidValueError,
+    MissingPackageError as MissingPackageError,
     PolicyError as PolicyError,
     ResultFileError as ResultFileError,
     StorageError as StorageError,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 import reprlib
+from typing import Any
 
 import numpy as np
 
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, MissingPackageError
 
 MAX_STEPS = 2**53
 """The longest horizon: steps stay exact as floats, and 64-bit integers never overflow."""
@@ -98,3 +100,11 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"{name} must be a string, not {value!r}.")
     return value
+
+
+def package(module: str, otherwise: str) -> Any:
+    """Return a module of a package that may not be installed; `otherwise` says what needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingPackageError(otherwise) from None

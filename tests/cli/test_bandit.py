@@ -17,6 +17,7 @@ import pytest
 
 import brigand as br
 from brigand.cli import bandit_export, main
+from brigand.live import report
 from brigand.live.decision import Past
 from brigand.live.listing import bandits
 from brigand.storage.store import open_store
@@ -406,7 +407,7 @@ def test_an_export_that_fails_leaves_nothing(brigand, monkeypatch):
         assert done.returncode == 2
         assert r"lone surrogates, '\udcff'" in done.stderr
     assert "no/log.csv' cannot be written" in brigand("export", "shop", "no/log.csv").stderr
-    monkeypatch.setattr(br.Bandit, "history", interrupted)
+    monkeypatch.setattr(report, "history", interrupted)
     done = brigand("export", "shop", "log.csv")
     assert (done.returncode, done.stderr) == (130, "Stopped; nothing was written.\n")
     assert sorted(os.listdir()) == before
@@ -420,7 +421,7 @@ def test_an_export_tells_a_store_that_fails_from_a_file_that_does(shop, monkeypa
     def fails(*_, **__):
         raise br.StorageError("the store is damaged.")
 
-    monkeypatch.setattr(br.Bandit, "history", fails)
+    monkeypatch.setattr(report, "history", fails)
     assert shop("export", "shop", "log.csv").stderr == "Error: the store is damaged.\n"
 
 

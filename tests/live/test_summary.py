@@ -50,7 +50,7 @@ def test_the_columns_are_those_of_the_documentation():
     bandit = br.Bandit(["a", "b"], FE, seed=0)
     for _ in range(2):
         history, summary = bandit.history(), bandit.summary()
-        assert ("step", *history.columns) == report.COLUMNS
+        assert ("step", *history.columns) == tuple(report.HISTORY)
         assert list(history.columns) == list(HISTORY)
         assert history.dtypes.to_dict() == HISTORY
         assert history.index.name == "step"

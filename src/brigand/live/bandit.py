@@ -290,12 +290,13 @@ class Bandit:
             Index ``step``; columns ``decision`` (its id), ``arm``, ``asked_at`` and ``told_at`` (UTC),
             ``explored``, ``reason``, ``reward`` (the default value where that stands in) and ``status``:
             ``"pending"``, ``"learned"``, ``"default"``, ``"late"`` (told after the default value was learned,
-            which is then kept in ``learned``) or ``"history"`` (the arm was removed before).
+            which is then kept in ``learned``) or ``"history"`` (the arm was removed before). Where pandas is
+            not installed: a list of dicts, one a decision, with times as `datetime` and None for what is
+            missing.
         """
         after = checks.integer("after", after, 0, checks.MAX_STEPS)
         limit = limit if limit is None else checks.integer("limit", limit, 0, checks.MAX_STEPS)
-        with self._session.reading() as session:
-            return report.history(session.engine, session.log.history(after, limit), self._uid)
+        return report.table(report.history(self, after, limit), report.HISTORY)
 
     def summary(
         self, *, level: float = 0.95, support: tuple[float, float] | None = None, removed: bool = False
@@ -318,11 +319,11 @@ class Bandit:
             were default values), ``mean``, ``lower`` and ``upper`` (an interval that holds at every time,
             however arms are chosen and however often one looks: `brigand.live.confidence`), ``interval``
             (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``forced`` and ``greedy``
-            (shares of its asks).
+            (shares of its asks); with `removed` also ``in_service``. Where pandas is not installed: a list
+            of dicts.
         """
-        known = report.check_support(support) or self._support
-        with self._session.reading() as session:
-            return report.summary(session.engine, level, known, removed)
+        columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
+        return report.table(report.summary(self, level, support, removed), columns)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""

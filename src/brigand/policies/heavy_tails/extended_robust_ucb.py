@@ -187,7 +187,7 @@ class ExtendedRobustUCB(Policy):
         return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExtendedRobustUCBParameters:
-        from scipy import optimize
+        optimize = checks.package("scipy.optimize", "ExtendedRobustUCB needs SciPy: pip install scipy.")
 
         r = min(self.p / self.q, 2.0)
         factor = math.pow(24.0, 1.0 / r) * math.pow(self.C, 1.0 / r)
