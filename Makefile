@@ -4,13 +4,16 @@ BIN := .venv/bin
 
 PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test lint bench peers lock clean
+.PHONY: demo test test-full lint bench peers lock clean
 
 demo: .venv/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
 
-test: .venv/installed-dev  ## Run the tests
+test: .venv/installed-dev  ## Run the tests, quickly: docs/testing.md says what is left out
 	$(BIN)/python -m pytest -n auto -q
+
+test-full: .venv/installed-dev  ## Run all tests at full strength
+	$(BIN)/python -m pytest -n auto -q --full
 
 lint: .venv/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

@@ -42,7 +42,7 @@ def policy_module(item):
 
     With ``--dist loadgroup`` its tests are run by one worker, so that no two compile the same.
     """
-    for given in getattr(item, "callspec", None) and item.callspec.params.values() or ():
+    for given in (getattr(item, "callspec", None) and item.callspec.params.values()) or ():
         policy = br.CATALOGUE.get(given.split(",")[0]) if isinstance(given, str) else given
         if isinstance(policy, br.Policy):
             return type(policy).__module__

@@ -1,4 +1,4 @@
-"""How strong the tests are: `make test` is quick, `make test-full` has all their power. See docs/testing.md."""
+"""How strong the tests are: quick, or with ``--full`` all the power there is. See docs/testing.md."""
 
 import pytest
 
@@ -9,7 +9,7 @@ REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "KL-UCB", "LB-SDA
 
 
 def runs(quick, everything):
-    """Return how often something is tried: enough to catch a wrong formula, or with all the power there is."""
+    """Return how often something is tried: enough to catch a wrong formula, or with all power."""
     return everything if full else quick
 
 

@@ -222,7 +222,9 @@ def coming_and_going(steps, n_arms, seed=3):
     return available
 
 
-@pytest.mark.parametrize("name", some(BRANCHING, ("SPRT-ETC", "SSMC", "KL-UCB", "EXP3.S", "SW-FE", "FE-Anytime")))
+@pytest.mark.parametrize(
+    "name", some(BRANCHING, ("SPRT-ETC", "SSMC", "KL-UCB", "EXP3.S", "SW-FE", "FE-Anytime"))
+)
 def test_compiled_code_and_plain_python_make_the_same_decisions(name):
     available = coming_and_going(600, 5)
     runs = [Live(BRANCHING[name], [0.2, 0.4, 0.5, 0.6, 0.8], 600, c, draw=True) for c in (False, True)]

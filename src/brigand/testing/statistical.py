@@ -35,7 +35,8 @@ def check_ties(policy: Policy, runs: int = 2000) -> None:
     counts = np.bincount(last, minlength=4)
     require(
         stats.chisquare(counts).pvalue > LEVEL,
-        f"of 4 equal arms the 41st pull took each {counts.tolist()} times in {runs} runs: break ties at random",
+        f"of 4 equal arms the 41st pull took each {counts.tolist()} times in {runs} runs: "
+        "break ties at random",
     )
 
 
@@ -54,7 +55,10 @@ def check_permutation(policy: Policy, slack: float = 0.0, runs: int = 2000) -> N
         How many; the level is the same for any large number.
     """
     order = [2, 3, 0, 1]
-    a, b = _pulls_of(policy, UNLIKE, range(runs))[:, order], _pulls_of(policy, UNLIKE[order], range(runs, 2 * runs))
+    a, b = (
+        _pulls_of(policy, UNLIKE, range(runs))[:, order],
+        _pulls_of(policy, UNLIKE[order], range(runs, 2 * runs)),
+    )
     error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / len(a))
     difference = a.mean(axis=0) - b.mean(axis=0)
     require(
