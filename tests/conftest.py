@@ -1,6 +1,5 @@
 """What many tests share, and how strong they are: see docs/testing.md."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -9,8 +8,6 @@ import pytest
 
 import brigand as br
 import strength
-from brigand.live import loop
-from brigand.simulation import step
 
 DATA = Path(__file__).parent / "data"
 POLICIES = DATA.parent / "policies"
@@ -30,17 +27,18 @@ def pytest_collection_modifyitems(config, items):
     if not strength.full:
         left_out = [item for item in items if item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     for item in items:
         module = policy_module(item)
-        if module is not None:
+        if module is not None and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(module))
 
 
 def policy_module(item):
     """Return the module of the policy that a test is about, or None.
 
-    With ``--dist loadgroup`` its tests are run by one worker, so that no two compile the same.
+    With ``--dist loadgroup`` its tests are run by one worker: no two compile the same, and each holds the
+    compiler's leavings, some 10 MB a loop, for its own policies only.
     """
     for given in (getattr(item, "callspec", None) and item.callspec.params.values()) or ():
         policy = br.CATALOGUE.get(given.split(",")[0]) if isinstance(given, str) else given
@@ -50,15 +48,6 @@ def policy_module(item):
         family, name = item.path.parent.name, item.path.stem.removeprefix("test_")
         return f"brigand.policies.{family}.{name}"
     return None
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item, nextitem):
-    """Forget compiled loops when the tests of a policy are over: a worker grew to 1.6 GB with them."""
-    if nextitem is None or policy_module(item) != policy_module(nextitem):
-        for made in (step.simulation_loop, step.trace_loop, loop._loop):
-            made.cache_clear()
-        gc.collect()
 
 
 @pytest.fixture(scope="session", autouse=True)

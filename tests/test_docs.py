@@ -10,6 +10,8 @@ import pytest
 from brigand.studies.run import plan_study, run_study
 from brigand.studies.store import Store
 
+pytestmark = pytest.mark.xdist_group("test_docs")  # they share what is made once
+
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
 
 
@@ -54,6 +56,7 @@ def test_the_policy_runs_and_prints_what_the_page_shows(folder):
     assert (folder / "first.png").stat().st_size > 10_000
 
 
+@pytest.mark.full
 def test_the_policy_passes_its_checks(folder):
     printed = python(
         folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_my_policy.py"
