@@ -10,10 +10,10 @@ demo: .venv/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
 
 test: .venv/installed-dev  ## Run the tests, quickly: docs/testing.md says what is left out
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q
+	$(BIN)/python -m pytest -n auto -q
 
 test-full: .venv/installed-dev  ## Run all tests at full strength
-	$(BIN)/python -m pytest -n auto --dist loadgroup -q --full
+	$(BIN)/python -m pytest -n auto -q --full
 
 lint: .venv/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

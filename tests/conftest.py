@@ -1,6 +1,8 @@
 """What many tests share, and how strong they are: see docs/testing.md."""
 
+import functools
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,8 @@ import pytest
 import brigand as br
 import strength
 
-DATA = Path(__file__).parent / "data"
-POLICIES = DATA.parent / "policies"
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "tests" / "data"
 
 
 def pytest_addoption(parser):
@@ -22,32 +24,48 @@ def pytest_configure(config):
     strength.full = config.getoption("full")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     if not strength.full:
         left_out = [item for item in items if item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("full")]
-    for item in items:
-        module = policy_module(item)
-        if module is not None and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(module))
 
 
-def policy_module(item):
-    """Return the module of the policy that a test is about, or None.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let one worker run all tests of a policy: no two compile the same, or hold what was compiled.
 
-    With ``--dist loadgroup`` its tests are run by one worker: no two compile the same, and each holds the
-    compiler's leavings, some 10 MB a loop, for its own policies only.
+    The groups of xdist 3.8 do nothing with pytest 9.2, where a node's id cannot be changed.
     """
-    for given in (getattr(item, "callspec", None) and item.callspec.params.values()) or ():
-        policy = br.CATALOGUE.get(given.split(",")[0]) if isinstance(given, str) else given
-        if isinstance(policy, br.Policy):
-            return type(policy).__module__
-    if item.path.is_relative_to(POLICIES) and item.path.parent != POLICIES:
-        family, name = item.path.parent.name, item.path.stem.removeprefix("test_")
-        return f"brigand.policies.{family}.{name}"
-    return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByPolicy(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    return ByPolicy(config, log)
+
+
+NAMES = {name: type(policy) for name, policy in br.CATALOGUE.items()}
+NAMES |= {cls.__name__: cls for cls in NAMES.values()}
+NAMED = re.compile("|".join(map(re.escape, sorted(NAMES, key=len, reverse=True))))
+
+
+def group(nodeid):
+    """Return what a test belongs to: a policy's module, a file that makes something once, or itself."""
+    path, _, name = nodeid.partition("::")
+    of_a_policy = re.fullmatch(r"tests/policies/(\w+)/test_(\w+)\.py", path)
+    if of_a_policy:
+        return "brigand.policies.{}.{}".format(*of_a_policy.groups())
+    found = NAMED.search(name.partition("[")[2])
+    if found:
+        return NAMES[found[0]].__module__
+    return path if makes_once(path) else nodeid
+
+
+@functools.cache
+def makes_once(path):
+    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session", autouse=True)

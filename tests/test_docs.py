@@ -10,8 +10,6 @@ import pytest
 from brigand.studies.run import plan_study, run_study
 from brigand.studies.store import Store
 
-pytestmark = pytest.mark.xdist_group("test_docs")  # they share what is made once
-
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
 
 

@@ -10,8 +10,6 @@ from brigand.papers import forced_exploration as paper
 from brigand.theory import bound as kinds
 from brigand.theory.bound import Bound, Condition
 
-pytestmark = pytest.mark.xdist_group("figures/test_bounds_figure")  # they share what is made once
-
 HORIZON = 400
 EASY = br.Environment.stationary([br.Gaussian(0, 0.1), br.Gaussian(1, 0.1)])
 POLICIES = {"FE": br.ForcedExploration(br.Linear()), "UCB1": br.UCB1(sigma=0.1)}

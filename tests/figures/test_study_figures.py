@@ -12,8 +12,6 @@ from brigand.studies.results import StudyResults
 from brigand.studies.run import run_study
 from brigand.studies.sweeps import sweeps
 
-pytestmark = pytest.mark.xdist_group("figures/test_study_figures")  # they share what is made once
-
 TEXT = """
 name: sweeps
 environments:

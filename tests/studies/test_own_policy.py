@@ -13,8 +13,6 @@ import own_policy
 from brigand.studies.run import plan_study
 from strength import some
 
-pytestmark = pytest.mark.xdist_group("studies/test_own_policy")  # they share what is made once
-
 STUDY = """\
 name: mine and another
 horizon: 500

@@ -15,8 +15,6 @@ from brigand.studies.report import inline_svg, report, write_report
 from brigand.studies.results import StudyResults
 from brigand.studies.run import run_study
 
-pytestmark = pytest.mark.xdist_group("studies/test_report")  # they share what is made once
-
 TEXT = """
 name: A <b>study</b> & more
 description: |

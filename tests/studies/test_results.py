@@ -14,8 +14,6 @@ from brigand.studies import statistics, work
 from brigand.studies.results import StudyResults, load
 from brigand.studies.run import run_study
 
-pytestmark = pytest.mark.xdist_group("studies/test_results")  # they share what is made once
-
 T = 200
 TEXT = """
 name: a small study

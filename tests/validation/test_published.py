@@ -18,17 +18,13 @@ QUICK = (br.ForcedExploration, br.UCB1, br.ThompsonBeta, br.KLUCB, br.CUSUMUCB, 
 """Policies of the rows that are compared without ``--full``, where 30 runs are no more than `STEPS`."""
 
 
-def parameters(rows):
-    for row in rows:
-        few = type(row.policy) in QUICK and 30 * max(row.published) <= 600_000
-        yield pytest.param(
-            row,
-            id=f"{row.table}-{row.problem.name}-{row.name}",
-            marks=() if few else pytest.mark.full,
-        )
+def parameter(row):
+    quick = type(row.policy) in QUICK and 30 * max(row.published) <= 600_000
+    name = f"{row.table}-{row.problem.name}-{row.name}"
+    return pytest.param(row, id=name, marks=() if quick else pytest.mark.full)
 
 
-@pytest.mark.parametrize("row", parameters(tables.rows(quick=True)))
+@pytest.mark.parametrize("row", [parameter(row) for row in tables.rows(quick=True)])
 def test_the_published_regret_is_ours(row):
     for found in check(row, min(row.runs, STEPS // max(row.published))):
         assert found.verdict != "differs", (found.step, found.z)
