@@ -4,7 +4,7 @@ import pytest
 
 full = False
 """Whether pytest was called with ``--full``; `conftest` sets it before it reads any test."""
-REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "KL-UCB", "LB-SDA-LM", "CUSUM-UCB", "EXP3.S")
+REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "KL-UCB", "LB-SDA", "CUSUM-UCB", "EXP3.S")
 """The policies whose loops of the simulator and of live bandits are compiled in quick tests, too."""
 
 
