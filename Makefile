@@ -6,13 +6,16 @@ BIN := $(VENV)/bin
 
 PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test test-lowest lint bench peers lock clean
+.PHONY: demo test test-full test-lowest lint bench peers lock clean
 
 demo: $(VENV)/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
 
-test: $(VENV)/installed-dev  ## Run the tests
+test: $(VENV)/installed-dev  ## Run the tests, quickly: docs/testing.md says what is left out
 	$(BIN)/python -m pytest -n auto -q
+
+test-full: $(VENV)/installed-dev  ## Run all tests at full strength
+	$(BIN)/python -m pytest -n auto -q --full
 
 # Old releases call what newer ones of their own dependencies deprecate.
 test-lowest: $(VENV)-lowest/installed  ## Run them with the lowest versions that pyproject.toml allows (Python 3.11)

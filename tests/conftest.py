@@ -1,11 +1,79 @@
-"""What many tests share."""
+"""What many tests share, and how strong they are: see docs/testing.md."""
 
+import functools
+import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-DATA = Path(__file__).parent / "data"
+import brigand as br
+import strength
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "tests" / "data"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="all tests, at full strength: half an hour")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: only with --full")
+    strength.full = config.getoption("full")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not strength.full:
+        left_out = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let one worker run all tests of a policy: no two compile the same, or hold what was compiled.
+
+    The groups of xdist 3.8 do nothing with pytest 9.2, where a node's id cannot be changed.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByPolicy(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    return ByPolicy(config, log)
+
+
+NAMES = {name: type(policy) for name, policy in br.CATALOGUE.items()}
+NAMES |= {cls.__name__: cls for cls in NAMES.values()}
+NAMED = re.compile("|".join(map(re.escape, sorted(NAMES, key=len, reverse=True))))
+
+
+def group(nodeid):
+    """Return what a test belongs to: a policy's module, a file that makes something once, or itself."""
+    path, _, name = nodeid.partition("::")
+    of_a_policy = re.fullmatch(r"tests/policies/(\w+)/test_(\w+)\.py", path)
+    if of_a_policy:
+        return "brigand.policies.{}.{}".format(*of_a_policy.groups())
+    found = NAMED.search(name.partition("[")[2])
+    if found:
+        return NAMES[found[0]].__module__
+    return path if makes_once(path) else nodeid
+
+
+@functools.cache
+def makes_once(path):
+    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Simulate on one thread unless a test says otherwise: pytest has a worker for each core."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "sched_getaffinity", lambda pid: {0}, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,7 @@ def test_the_policy_runs_and_prints_what_the_page_shows(folder):
     assert (folder / "first.png").stat().st_size > 10_000
 
 
+@pytest.mark.full
 def test_the_policy_passes_its_checks(folder):
     printed = python(
         folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_my_policy.py"

@@ -3,26 +3,18 @@
 import json
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import brigand as br
+from cli import command
 
 SMALL = ("--horizon", "500")
 EASY = br.Environment.stationary([br.Gaussian(0, 0.1), br.Gaussian(1, 0.1)])
 
 
 def brigand(*arguments, cwd=None):
-    return subprocess.run(
-        [Path(sys.executable).with_name("brigand"), *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "160", "NO_COLOR": "1"},
-    )
+    return command.brigand(*arguments, cwd=cwd, columns=160)
 
 
 def test_the_default_is_fe_exp_on_the_authors_instance(tmp_path):

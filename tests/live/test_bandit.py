@@ -28,6 +28,7 @@ from live.common import (
     state,
     table,
 )
+from strength import some
 
 LEARNED, REPEATED, HISTORY = br.Told.LEARNED, br.Told.REPEATED, br.Told.HISTORY
 THOMPSON = br.ThompsonBeta()
@@ -397,7 +398,8 @@ def test_an_iterator_passed_to_a_call_may_ask_the_bandit(make):
 
 
 @pytest.mark.parametrize(
-    "name", ["FE-Linear", "FE-Exp", "SW-FE-Linear", "UCB1", "TS-Beta", "LB-SDA", "BESA", "GLR-klUCB-local"]
+    "name",
+    some(["FE-Linear", "FE-Exp", "SW-FE-Linear", "UCB1", "TS-Beta", "LB-SDA", "BESA", "GLR-klUCB-local"]),
 )
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), k=st.integers(1, 4), n=st.integers(0, 40), known=st.floats(0, 1))

@@ -21,6 +21,7 @@ from brigand.live import session
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
 from live.twin import Twin, log, reward_of
 from live.warm import FE, SW_FE, THOMPSON, Child
+from strength import runs
 
 fcntl = pytest.importorskip("fcntl", reason="POSIX only")
 
@@ -218,14 +219,14 @@ def scene_kills(url, kills):
 
 
 def test_a_process_that_is_killed_loses_nothing_on_disk(warm, tmp_path):
-    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", 200)
+    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", runs(20, 200))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 
 
 def test_a_process_that_is_killed_loses_nothing_in_memory(warm, url):
     """Calls are quicker, and more of their time is not spent in waiting for the disk."""
-    counts = warm(scene_kills, url, 60)
+    counts = warm(scene_kills, url, runs(10, 60))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 
@@ -243,13 +244,13 @@ def ask_and_tell(url, said, rounds):
         os.write(said, json.dumps([TELL, decision.step, told]).encode() + b"\n")
 
 
-def scene_killed_beside_others(url):
+def scene_killed_beside_others(url, kills):
     br.Bandit(list("abc"), THOMPSON, store=url, name="x", seed=7).close()
     path = url.removeprefix("sqlite:///") + ".said"
     said = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
     others = [Child(ask_and_tell, url, said, 150) for _ in range(2)]
     rng, victims = random.Random(5), []
-    for _ in range(30):
+    for _ in range(kills):
         victims.append(Child(ask_and_tell, url, said, 10**6))
         time.sleep(rng.uniform(0.03, 0.08))
         if len(victims) == 2:
@@ -271,7 +272,7 @@ def scene_killed_beside_others(url):
 
 
 def test_a_process_that_is_killed_disturbs_no_other(warm, url):
-    print(warm(scene_killed_beside_others, url))
+    print(warm(scene_killed_beside_others, url, runs(6, 30)))
 
 
 # Killed while a bandit is made.
@@ -282,9 +283,9 @@ def create(url, seed, pipe):
     time.sleep(60)
 
 
-def scene_killed_while_creating(url):
+def scene_killed_while_creating(url, kills):
     rng, counts = random.Random(3), Counter()
-    for kill in range(30):
+    for kill in range(kills):
         place = f"{url}{kill // 2}"
         end, pipe = os.pipe()
         child = Child(create, place, kill, pipe)
@@ -305,7 +306,7 @@ def scene_killed_while_creating(url):
 
 
 def test_a_bandit_is_made_wholly_or_not_at_all(warm, url):
-    print(warm(scene_killed_while_creating, url))
+    print(warm(scene_killed_while_creating, url, runs(6, 30)))
 
 
 # Loss of power.

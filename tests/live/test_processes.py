@@ -17,6 +17,7 @@ import brigand as br
 from brigand.storage.events import ADD, ASK, REMOVE
 from live.twin import Twin, log, reward_of, state
 from live.warm import FE, THOMPSON, Child, at_once
+from strength import runs
 
 ARMS = ["a", "b", "c", "d"]
 WORKERS = 8
@@ -97,7 +98,9 @@ def scene_exactly_once(url, policy, rounds):
     return looks
 
 
-@pytest.mark.parametrize(("policy", "rounds"), [(FE, 500), (THOMPSON, 100)], ids=["FE", "Thompson"])
+@pytest.mark.parametrize(
+    ("policy", "rounds"), [(FE, runs(60, 500)), (THOMPSON, runs(30, 100))], ids=["FE", "Thompson"]
+)
 def test_each_decision_is_made_once_and_each_reward_learned_once(warm, url, policy, rounds):
     looks = warm(scene_exactly_once, url, policy, rounds)
     assert looks > 0
@@ -158,8 +161,8 @@ def create_or_not(url, name, number):
         return br.Bandit(ARMS, FE, store=url, name=name, seed=number)._uid
 
 
-def scene_created_at_once(url):
-    for turn in range(15):  # in a new file, then two in the same
+def scene_created_at_once(url, turns):
+    for turn in range(turns):  # in a new file, then two in the same
         place, name = f"{url}{turn // 3}", f"x{turn % 3}"
         created = at_once(create, [(place, name, number) for number in range(4)])
         uids, seeds, steps = zip(*created, strict=True)
@@ -171,7 +174,7 @@ def scene_created_at_once(url):
 
 
 def test_a_bandit_that_many_create_is_one(warm, url):
-    warm(scene_created_at_once, url)
+    warm(scene_created_at_once, url, runs(3, 15))
 
 
 # Arms come and go.

@@ -1,6 +1,5 @@
 """Arms that are no candidates: never, no more, or for a while. What every policy does, and some by hand."""
 
-import functools
 import math
 import re
 from dataclasses import dataclass
@@ -10,32 +9,16 @@ import pytest
 from scipy import stats
 
 import brigand as br
-from brigand import jit, testing
+from brigand import testing
 from brigand.policies.adversarial import exp3
 from brigand.policies.forced import sequences
 from brigand.policies.kernels import availability
 from brigand.policies.ucb import ucb1
 from policies.expectations import SETTINGS, expected
+from policies.play import unsteady_loop
+from strength import some
 
 SEQUENCES = [br.Linear(), br.Linear(2.5), br.Constant(30), br.Exponential(1.3), br.AnytimeExponential()]
-
-
-@functools.cache
-def live_loop(policy_kernels):
-    """Return a compiled loop that is told at each step which arms are available, as a live bandit is."""
-    select, pull, learn, miss = (jit.kernel(function) for function in policy_kernels)
-
-    def live(parameters, header, arms, memory, available, rewards, rng, chosen):
-        for i in range(len(chosen)):
-            arm = select(parameters, header, arms, memory, np.flatnonzero(available[i]), rng)
-            for k in range(len(arms)):
-                if not available[i, k]:
-                    miss(parameters, header, arms, memory, k)
-            pull(parameters, header, arms, memory, arm)
-            learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
-            chosen[i] = arm
-
-    return jit.compile_loop(live, *policy_kernels)
 
 
 class Live:
@@ -60,10 +43,11 @@ class Live:
         rewards = (
             (uniforms < self.means).astype(float) if self.draw else np.tile(self.means, (len(chosen), 1))
         )
-        loop = live_loop(self.policy.kernels)
+        loop = unsteady_loop(self.policy.kernels)
         run = loop if self.compiled else loop.py_func
         if before == 0:
-            run(self.parameters, *self.state, available, rewards, self.rng, chosen)
+            told = np.ones(available.shape, bool)
+            run(self.parameters, *self.state, available, rewards, told, self.rng, chosen)
             return chosen.tolist()
         for i in range(len(chosen)):  # the loop counts its own steps
             kernels, tables = self.policy.kernels, (self.parameters, *self.state)
@@ -208,7 +192,9 @@ def coming_and_going(steps, n_arms, seed=3):
     return available
 
 
-@pytest.mark.parametrize("name", BRANCHING)
+@pytest.mark.parametrize(
+    "name", some(BRANCHING, ("SPRT-ETC", "SSMC", "KL-UCB", "EXP3.S", "SW-FE", "FE-Anytime"))
+)
 def test_compiled_code_and_plain_python_make_the_same_decisions(name):
     available = coming_and_going(600, 5)
     runs = [Live(BRANCHING[name], [0.2, 0.4, 0.5, 0.6, 0.8], 600, c, draw=True) for c in (False, True)]

@@ -3,37 +3,21 @@
 The worse arm pays numbers uniform in [0, 0.4], the best one in [0.6, 1]: a reward of each tells which.
 """
 
-import functools
 import math
 
 import numpy as np
 import pytest
 
 import brigand as br
-from brigand import jit
 from brigand.policies.kernels import choices
 from policies.expectations import expected
+from policies.play import unsteady_loop
+from strength import full, runs
 
 # With the catalogue's settings some policies pull all arms alike at such horizons. Others let an arm whose
 # rewards are lost wait until those pulls have left the window: a short one here.
 POLICIES = {name: expected(name).for_losses or policy for name, policy in br.CATALOGUE.items()}
 LEARNING = [n for n in POLICIES if expected(n).learns and not expected(n).knows_the_arms]
-
-
-@functools.cache
-def lossy_loop(policy_kernels):
-    """Return a compiled loop: ``told[n, k]`` says if the reward of arm k's pull number n, from 0, comes."""
-    select, pull, learn = (jit.kernel(function) for function in policy_kernels[:3])
-
-    def lossy(parameters, header, arms, memory, candidates, rewards, told, rng, pulls):
-        for i in range(len(rewards)):
-            arm = select(parameters, header, arms, memory, candidates, rng)
-            pull(parameters, header, arms, memory, arm)
-            if told[pulls[arm], arm]:
-                learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
-            pulls[arm] += 1
-
-    return jit.compile_loop(lossy, *policy_kernels[:3])
 
 
 def pulls_of(name, told, seed):
@@ -42,16 +26,17 @@ def pulls_of(name, told, seed):
     rng = np.random.default_rng(seed)
     rewards = 0.4 * rng.random((horizon, n_arms)) + 0.6 * (np.arange(n_arms) == 1)
     parameters, state = policy.parameters(n_arms, horizon), policy.start(n_arms, horizon, seed)
-    pulls = np.zeros(n_arms, np.int64)
-    lossy_loop(policy.kernels)(parameters, *state, np.arange(n_arms), rewards, told, rng, pulls)
-    return pulls
+    loop, chosen = unsteady_loop(policy.kernels), np.empty(horizon, np.int64)
+    run = loop if full else loop.py_func
+    run(parameters, *state, np.ones(told.shape, bool), rewards, told, rng, chosen)
+    return np.bincount(chosen, minlength=n_arms)
 
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_a_best_arm_that_loses_its_first_reward_is_still_the_most_pulled(name):
     told = np.ones((1500, 2), bool)
     told[0, 1] = False
-    for seed in range(5):
+    for seed in range(runs(1, 5)):
         assert pulls_of(name, told, seed)[1] > 750
 
 
@@ -64,7 +49,7 @@ def test_losing_one_reward_in_twenty_leaves_no_run_with_the_worse_arm(name):
     Without `needs_pull`, a first reward lost ends 1 run in 30, or more.
     """
     rng = np.random.default_rng(1)
-    for seed in range(200):
+    for seed in range(runs(10, 200)):
         assert pulls_of(name, np.ones((300, 2), bool), seed)[1] >= 75
         assert pulls_of(name, rng.random((300, 2)) >= 0.05, seed)[1] >= 75
 
@@ -74,7 +59,7 @@ def test_an_arm_that_never_pays_is_pulled_a_number_of_times_that_grows_like_log_
     """At most 17 log T + 1 of T = 1500: what Catoni's estimator takes, the most of all (`needs_pull`)."""
     told = np.ones((1500, 3), bool)
     told[:, 2] = False
-    for seed in range(5):
+    for seed in range(runs(1, 5)):
         pulls = pulls_of(name, told, seed)
         assert pulls[2] <= 17 * math.log(1500) + 1
         assert pulls[1] > 750

@@ -14,6 +14,7 @@ from brigand.policies.base import NO_MEMORY
 from brigand.policies.kernels import arithmetic, choices, randomness
 from brigand.policies.randomised import thompson
 from brigand.policies.ucb import ucb1
+from strength import runs
 
 
 def test_the_authors_ucb1_as_a_users_own_policy_gives_their_sequence(traces):
@@ -179,14 +180,18 @@ def test_etc_explores_in_turn_commits_once_and_freezes():
 def test_etc_breaks_ties_uniformly():
     """Chi-square over 4000 seeds, level 1e-5."""
     rewards = np.full((6, 4), 0.5)
-    arms = np.array([br.trace(br.ExploreThenCommit(1), rewards, seed=seed) for seed in range(4000)])
+    arms = np.array(
+        [br.trace(br.ExploreThenCommit(1), rewards, seed=seed) for seed in range(runs(1000, 4000))]
+    )
     for step in (0, 1, 5):
         assert stats.chisquare(np.bincount(arms[:, step], minlength=4)).pvalue > 1e-5
 
 
 def test_epsilon_greedy_meets_the_arms_in_random_order():
     """Chi-square over 4000 seeds, level 1e-5."""
-    first = [br.trace(br.EpsilonGreedy(), np.full((1, 5), 0.5), seed=seed)[0] for seed in range(4000)]
+    first = [
+        br.trace(br.EpsilonGreedy(), np.full((1, 5), 0.5), seed=seed)[0] for seed in range(runs(1000, 4000))
+    ]
     assert stats.chisquare(np.bincount(first, minlength=5)).pvalue > 1e-5
 
 

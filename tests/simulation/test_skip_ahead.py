@@ -12,6 +12,7 @@ import brigand as br
 from brigand.environments.totals import safe_pulls
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
+from strength import runs
 
 SEQUENCES = [
     br.Exponential(),
@@ -117,8 +118,8 @@ def test_short_runs_have_the_enumerated_distribution(method, means, sequence, ho
     form = sequence.form(horizon)
     law = exact_pulls(means, lambda r: form.number * (r if isinstance(sequence, br.Linear) else 1), horizon)
     environment = br.Environment.stationary([br.Bernoulli(p) for p in means])
-    runs = br.simulate(environment, {"x": br.ForcedExploration(sequence)}, horizon, 20_000, method=method)
-    pulls = runs.dataset["pulls"].sel(policy="x", step=horizon).to_numpy()
+    results = br.simulate(environment, {"x": br.ForcedExploration(sequence)}, horizon, 20_000, method=method)
+    pulls = results.dataset["pulls"].sel(policy="x", step=horizon).to_numpy()
     seen = {key: 0 for key in law}
     for row in pulls.tolist():
         seen[tuple(row)] += 1  # an outcome that cannot be is an error
@@ -138,7 +139,7 @@ FAMILIES = {
     "empirical": lambda mean, rng: br.Empirical([0, mean, 2 * mean]),
 }
 N_PROBLEMS = 30
-RUNS = 20_000
+RUNS = runs(1500, 20_000)
 
 
 def problem(number):
@@ -172,7 +173,7 @@ def test_skipping_has_the_distribution_of_stepping(number):
     """Pulls at three steps and forced pulls, of every arm: 1 % for all problems together.
 
     Holm's procedure rejects something if and only if the smallest p value is below 1 % over their number.
-    20,000 runs of each show a shift of a distribution function of 0.03.
+    20,000 runs of each show a shift of a distribution function of 0.03, and 1500 one of 0.11.
     """
     values = p_values(number)
     assert min(values) > 0.01 / N_PROBLEMS / len(values)
@@ -184,7 +185,7 @@ def test_skipping_changing_rewards_has_the_distribution_of_stepping():
     policy = br.ForcedExploration(br.Exponential())
     step, skip = both(environment, policy, 2000, RUNS, [600, 1100, 2000], skip=1)
     for t, k in itertools.product([600, 1100, 2000], range(5)):
-        a, b = (runs["pulls"].sel(step=t, arm=k).to_numpy() for runs in (step, skip))
+        a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
         assert stats.ks_2samp(a, b).pvalue > 0.01 / 15
 
 
@@ -194,7 +195,7 @@ def test_skipping_etc_has_the_distribution_of_stepping(m, family):
     environment = br.random_environment(family, 4, 300, 2, seed=3)
     step, skip = both(environment, br.ExploreThenCommit(m), 300, RUNS, [10, 160, 300], skip=1)
     for t, k in itertools.product([10, 160, 300], range(4)):
-        a, b = (runs["pulls"].sel(step=t, arm=k).to_numpy() for runs in (step, skip))
+        a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
         assert stats.ks_2samp(a, b).pvalue > 0.01 / 12 / 6
 
 
@@ -203,10 +204,10 @@ def test_skipping_etc_has_the_distribution_of_stepping(m, family):
 def test_huge_horizons(sequence, horizon):
     """Counts add up, each arm is forced at most once a round, and every round has its length."""
     environment = br.random_environment("gaussian", 10, horizon, seed=1)
-    runs = br.simulate(
+    results = br.simulate(
         environment, {"x": br.ForcedExploration(sequence)}, horizon, 20, method="skip", checkpoints=[10**6]
     )
-    data = runs.dataset.sel(policy="x")
+    data = results.dataset.sel(policy="x")
     assert (data["pulls"].sum("arm") == data["step"]).all()
     assert (data["forced"] <= data["pulls"].sel(step=horizon)).all()
     form = sequence.form(horizon)
@@ -262,8 +263,8 @@ def test_the_bound_at_its_limits():
 def test_the_result_says_which_method_was_used():
     environment = constants(0.2, 0.4)
     policies = {"FE": br.ForcedExploration(), "ETC": br.ExploreThenCommit(3), "UCB1": br.UCB1(0, 1)}
-    runs = br.simulate(environment, policies, 100, 2, method="auto")
-    assert dict(zip(runs.dataset["policy"].values, runs.dataset["method"].values, strict=True)) == {
+    results = br.simulate(environment, policies, 100, 2, method="auto")
+    assert dict(zip(results.dataset["policy"].values, results.dataset["method"].values, strict=True)) == {
         "FE": "skip",
         "ETC": "skip",
         "UCB1": "step",

@@ -20,7 +20,9 @@ from brigand.studies import expand
 from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
 from brigand.studies.work import compute, pieces, work
+from strength import runs
 
+KILLS = runs(3, 20)
 DASK_KILLS = 3
 """A cluster takes seconds to start; twenty were tried once."""
 PROGRAM = shutil.which("brigand", path=str(Path(sys.executable).parent))
@@ -125,7 +127,7 @@ def test_running_again_does_nothing_and_a_change_recomputes_what_it_touches(tmp_
 
 
 def test_two_processes_on_one_folder(tmp_path):
-    path = write(tmp_path, horizon=20_000, replications=300)
+    path = write(tmp_path, horizon=20_000, replications=runs(100, 300))
     run_study(path, tmp_path / "alone")
     command = [PROGRAM, "run", str(path), "--out", str(tmp_path / "both"), "--workers", "1"]
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -135,7 +137,7 @@ def test_two_processes_on_one_folder(tmp_path):
 
 def kill_at_random_moments(tmp_path, times, arguments):
     """Kill a run `times` times, then let it finish; print what was there after each, and what came last."""
-    path = write(tmp_path, horizon=20_000, replications=1500)
+    path = write(tmp_path, horizon=20_000, replications=runs(150, 1500))
     run_study(path, tmp_path / "whole")
     whole, out = contents(tmp_path / "whole"), tmp_path / "killed"
     command = [PROGRAM, "run", str(path), "--out", str(out), *arguments]
@@ -166,15 +168,17 @@ def kill_at_random_moments(tmp_path, times, arguments):
     assert there[-1] > 0
 
 
-def test_kill_at_twenty_random_moments(tmp_path):
-    kill_at_random_moments(tmp_path, 20, ["--workers", "2"])
+def test_kill_at_random_moments(tmp_path):
+    kill_at_random_moments(tmp_path, KILLS, ["--workers", "2"])
 
 
+@pytest.mark.full
 def test_kill_a_dask_run_at_random_moments(tmp_path):
     pytest.importorskip("distributed")
     kill_at_random_moments(tmp_path, DASK_KILLS, ["--dask", "local:2"])
 
 
+@pytest.mark.full
 def test_a_lost_dask_worker_is_replaced_and_the_files_are_the_same(tmp_path):
     distributed = pytest.importorskip("distributed")
     path = write(tmp_path, horizon=20_000, replications=400)

@@ -1,21 +1,32 @@
 """In law: our regrets against published tables and the authors' own code, as `brigand validate --quick`.
 
 Each comparison is a z test of two means, |z| < 4, with both standard errors: level 6e-5 a comparison, 1 % for
-all of this file.
+all of this file. Without ``--full`` it is a tenth of the steps, but at least 30 runs, on a few rows.
 """
 
 import numpy as np
 import pytest
 
+import brigand as br
 from brigand.papers import authors, published
 from brigand.papers.validation import check
+from strength import runs
+
+STEPS = runs(600_000, published.QUICK)
+"""Of all runs of a row together."""
+QUICK = (br.ForcedExploration, br.UCB1, br.ThompsonBeta, br.KLUCB, br.CUSUMUCB, br.EXP3S)
+"""Policies of the rows that are compared without ``--full``, where 30 runs are no more than `STEPS`."""
 
 
-@pytest.mark.parametrize(
-    "row", published.rows(quick=True), ids=lambda row: f"{row.table}-{row.problem.name}-{row.name}"
-)
+def parameter(row):
+    quick = type(row.policy) in QUICK and 30 * max(row.published) <= 600_000
+    name = f"{row.table}-{row.problem.name}-{row.name}"
+    return pytest.param(row, id=name, marks=() if quick else pytest.mark.full)
+
+
+@pytest.mark.parametrize("row", [parameter(row) for row in published.rows(quick=True)])
 def test_the_published_regret_is_ours(row):
-    for found in check(row, min(row.runs, published.QUICK // max(row.published))):
+    for found in check(row, min(row.runs, STEPS // max(row.published))):
         assert found.verdict != "differs", (found.step, found.z)
 
 
@@ -26,6 +37,7 @@ FE = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", FE, ids=lambda row: f"{row.problem.name}-{row.name}")
 def test_the_authors_own_code_gives_the_same_regret(row):
     """On their instances: means where their standard error is below 2 % of the mean; medians within 1 %.

@@ -12,6 +12,7 @@ from brigand.policies.changes import cusum_ucb
 from brigand.policies.changes.cusum_ucb import CUSUMUCB, PHTUCB
 from brigand.policies.kernels.arithmetic import learn_mean
 from policies.play import play
+from strength import runs
 
 AUTHORS = CUSUMUCB(0.0201262, 10.12663, M=50, eps=0.05, xi=0.5, forced=True)
 BAD = [
@@ -128,7 +129,7 @@ def test_forced_pulls_are_shuffled_first_and_in_a_row_after_a_restart():
 def test_the_first_forced_pull_is_any_arm():
     """Chi-square over 2000 seeds, level 1e-5."""
     policy = CUSUMUCB(0.0, 3.0, M=20, forced=True)
-    first = [play(policy, np.zeros((1, 4)), key=7919 * key)[0][0] for key in range(2000)]
+    first = [play(policy, np.zeros((1, 4)), key=7919 * key)[0][0] for key in range(runs(500, 2000))]
     assert stats.chisquare(np.bincount(first, minlength=4)).pvalue > 1e-5
 
 

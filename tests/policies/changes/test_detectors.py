@@ -31,6 +31,7 @@ from brigand.policies.changes.cusum_ucb import CUSUMUCB, PHTUCB
 from brigand.policies.changes.glr_klucb import GLRKLUCB
 from brigand.policies.changes.m_ucb import MUCB
 from policies.play import play
+from strength import runs
 
 
 def alarms(state):
@@ -92,11 +93,11 @@ def test_ad_switch_sees_an_eliminated_arm_rise_and_fall_alike():
     assert 1200 < rise[0] < 1500
 
 
-def found(policy, before, after, runs):
+def found(policy, before, after, n):
     """Return in how many runs there is an alarm when one arm of two changes, the other being at 0.5."""
     means = np.repeat([[before, 0.5], [after, 0.5]], 5000, axis=0)
     count = 0
-    for seed in range(runs):
+    for seed in range(n):
         rewards = (np.random.default_rng(seed).random(means.shape) < means).astype(float)
         count += alarms(play(policy, rewards, key=seed, seed=seed + 10**6, compiled=True)[1]) > 0
     return count
@@ -108,10 +109,11 @@ def test_ada_iltcb_sees_rises_and_falls_alike():
     Fisher's exact test at level 1e-4.
     """
     policy = AdaILTCB(length=0.25)
-    rise, fall = found(policy, 0.3, 0.7, 400), found(policy, 0.7, 0.3, 400)
-    assert stats.fisher_exact([[rise, 400 - rise], [fall, 400 - fall]]).pvalue > 1e-4
-    assert min(rise, fall) > 100
-    assert found(policy, 0.5, 0.5, 100) == 0
+    n = runs(60, 400)
+    rise, fall = found(policy, 0.3, 0.7, n), found(policy, 0.7, 0.3, n)
+    assert stats.fisher_exact([[rise, n - rise], [fall, n - fall]]).pvalue > 1e-4
+    assert min(rise, fall) > n / 4
+    assert found(policy, 0.5, 0.5, runs(15, 100)) == 0
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,10 @@ def test_false_alarms_are_no_more_frequent_than_stated(policy, share, number):
 
     GLR-klUCB is the same with local and global restarts, up to the first alarm.
     """
-    counts = []
-    for seed in range(400):
+    counts, n = [], runs(40, 400)
+    for seed in range(n):
         rewards = (np.random.default_rng(seed).random((10_000, 5)) < 0.5).astype(float)
         counts.append(alarms(play(policy, rewards, key=seed, seed=seed + 10**6, compiled=True)[1]))
     some = int(np.count_nonzero(counts))
-    assert stats.binomtest(some, 400, share, alternative="greater").pvalue > 1e-4
-    assert np.mean(counts) < number + 3.72 * np.std(counts) / math.sqrt(400)
+    assert stats.binomtest(some, n, share, alternative="greater").pvalue > 1e-4
+    assert np.mean(counts) < number + 3.72 * np.std(counts) / math.sqrt(n)

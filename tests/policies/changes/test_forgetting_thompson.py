@@ -17,6 +17,7 @@ from brigand.policies.changes.forgetting_thompson import (
 )
 from brigand.policies.kernels import randomness
 from policies.play import play
+from strength import runs
 
 uniform_at = functools.cache(randomness.uniform_at)
 ALL = pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_without_any_reward_pulls_are_uniform(policy):
     """A window: every arm once before one twice. dTS: draws from the prior. Chi-square at level 1e-5."""
     parameters = policy.parameters(4, None)
     second = []
-    for seed in range(2000):
+    for seed in range(runs(500, 2000)):
         state, rng, pulled = policy.start(4, None), np.random.default_rng(seed), []
         for _ in range(4):
             pulled.append(int(policy.kernels.select(parameters, *state, np.arange(4), rng)))

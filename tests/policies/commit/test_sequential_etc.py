@@ -8,6 +8,7 @@ from scipy import special, stats
 
 import brigand as br
 from brigand.policies.commit.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
+from strength import runs
 
 SEQUENTIAL = [SequentialETC(0.4, 0.5), SequentialETC(1.5), BestArmETC(0.5), BestArmETC(0.5, 4.0)]
 POLICIES = [FixedBudgetETC(0.4, 0.5), *SEQUENTIAL]
@@ -112,21 +113,21 @@ def test_choices_follow_the_definition(policy, n_arms):
 
 def test_the_expected_stopping_time_of_the_sequential_test():
     """By Wald: about log(T D^2) / D^2 turns, and an overshoot of less than 4; 4.7 standard errors."""
-    gap, horizon, runs = 0.5, 4000, 300
+    gap, horizon, n = 0.5, 4000, runs(50, 300)
     rng = np.random.default_rng(6)
     turns = []
-    for _ in range(runs):
+    for _ in range(n):
         rewards = rng.standard_normal((horizon, 2)) + np.array([gap, 0.0])
         turns.append(first_commitment(br.trace(SequentialETC(gap), rewards)) / 2)
     expected = math.log(horizon * gap**2) / gap**2
-    error = np.std(turns) / math.sqrt(runs)
+    error = np.std(turns) / math.sqrt(n)
     assert expected - 4.7 * error < np.mean(turns) < expected + 4 + 4.7 * error
 
 
 @pytest.mark.parametrize("policy", [SequentialETC(0.01), FixedBudgetETC(1e-9)], ids=repr)
 def test_ties_at_the_commitment_are_broken_uniformly(policy):
     """Both stop after one turn (log(T D^2) < 0). Chi-square over 2000 seeds, level 1e-5."""
-    committed = [br.trace(policy, np.full((6, 4), 0.5), seed=seed)[-1] for seed in range(2000)]
+    committed = [br.trace(policy, np.full((6, 4), 0.5), seed=seed)[-1] for seed in range(runs(500, 2000))]
     assert stats.chisquare(np.bincount(committed, minlength=4)).pvalue > 1e-5
 
 

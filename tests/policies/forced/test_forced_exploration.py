@@ -9,6 +9,7 @@ import brigand as br
 from brigand.policies.forced import sequences
 from brigand.simulation.step import trace_loop
 from policies.play import play
+from strength import runs
 
 AUTHORS = {
     "FE_exp": br.ForcedExploration(br.Exponential(shift=-1)),
@@ -207,7 +208,7 @@ def test_ties_between_means_are_broken_uniformly():
     """Four equal arms, no forced pull: chi-square of the fifth pull over 4000 seeds, level 1e-5."""
     rewards = np.full((5, 4), 0.5)
     policy = br.ForcedExploration(br.Constant(np.inf))
-    fifth = [br.trace(policy, rewards, seed=seed)[4] for seed in range(4000)]
+    fifth = [br.trace(policy, rewards, seed=seed)[4] for seed in range(runs(1000, 4000))]
     assert stats.chisquare(np.bincount(fifth, minlength=4)).pvalue > 1e-5
 
 

@@ -9,6 +9,7 @@ from scipy import optimize
 import brigand as br
 from brigand.policies.heavy_tails import catoni, robust_ucb
 from brigand.policies.heavy_tails.robust_ucb import RobustUCB
+from strength import runs
 
 POLICIES = [
     RobustUCB("truncated", u=0.5),
@@ -143,18 +144,18 @@ def test_sums_are_made_anew_only_when_a_reward_expires():
 
 
 @pytest.mark.parametrize(
-    ("policy", "horizon", "runs"),
+    ("policy", "horizon", "n"),
     [
-        (RobustUCB("truncated", u=0.7), 100_000, 10),
-        (RobustUCB("median", v=0.21), 100_000, 10),
+        (RobustUCB("truncated", u=0.7), 100_000, runs(2, 10)),
+        (RobustUCB("median", v=0.21), 100_000, runs(2, 10)),
         (RobustUCB("catoni", v=0.21), 2000, 100),
     ],
     ids=["truncated", "median", "catoni"],
 )
-def test_it_learns(policy, horizon, runs):
+def test_it_learns(policy, horizon, n):
     """Random pulls cost 0.2 a step. The bounds of the paper are far above; the first two need a long run."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    regret = br.simulate(environment, {"x": policy}, horizon, runs, seed=2).dataset["regret"]
+    regret = br.simulate(environment, {"x": policy}, horizon, n, seed=2).dataset["regret"]
     assert regret.to_numpy()[0, :, -1].mean() < 0.07 * horizon
 
 

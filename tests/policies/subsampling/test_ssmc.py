@@ -9,6 +9,7 @@ import brigand as br
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.ssmc import SSMC
 from policies.play import play
+from strength import runs
 
 
 def wins(challenger, leader, r):
@@ -81,10 +82,10 @@ def test_a_challenger_is_tested_again_against_old_blocks_when_it_has_grown():
 )
 def test_the_published_regret(laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
-    environment = br.Environment.stationary(list(laws))
-    results = br.simulate(environment, {"x": SSMC()}, 20_000, 400, checkpoints=[20_000])
+    environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
+    results = br.simulate(environment, {"x": SSMC()}, 20_000, n, checkpoints=[20_000])
     regret = results.dataset["regret"].sel(policy="x", step=20_000).to_numpy()
-    error = math.hypot(regret.std(ddof=1) / math.sqrt(400), sd / math.sqrt(5000))
+    error = math.hypot(regret.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
     assert abs(regret.mean() - mean) < 4 * error
 
 

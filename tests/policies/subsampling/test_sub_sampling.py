@@ -16,6 +16,7 @@ from brigand.policies.subsampling.ssmc import SSMC
 from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
 from policies.play import play
+from strength import runs
 
 POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
 
@@ -131,10 +132,10 @@ def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
 )
 def test_the_published_regret(policy, laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
-    environment = br.Environment.stationary(list(laws))
-    results = br.simulate(environment, {"x": policy}, 20_000, 400, checkpoints=[20_000])
+    environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
+    results = br.simulate(environment, {"x": policy}, 20_000, n, checkpoints=[20_000])
     regret = results.dataset["regret"].sel(policy="x", step=20_000).to_numpy()
-    error = math.hypot(regret.std(ddof=1) / math.sqrt(400), sd / math.sqrt(5000))
+    error = math.hypot(regret.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
     assert abs(regret.mean() - mean) < 4 * error
 
 

@@ -1,0 +1,18 @@
+"""How strong the tests are: quick, or with ``--full`` all the power there is. See docs/testing.md."""
+
+import pytest
+
+full = False
+"""Whether pytest was called with ``--full``; `conftest` sets it before it reads any test."""
+REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "KL-UCB", "LB-SDA", "CUSUM-UCB", "EXP3.S")
+"""The policies whose loops of the simulator and of live bandits are compiled in quick tests, too."""
+
+
+def runs(quick, everything):
+    """Return how often something is tried: enough to catch a wrong formula, or with all power."""
+    return everything if full else quick
+
+
+def some(names, quick=REPRESENTATIVE):
+    """Return parameters for a test, of which only those named in `quick` are tried without ``--full``."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in names]
