@@ -16,6 +16,7 @@ import pytest
 import brigand as br
 from brigand import disk_cache, jit, stamps
 from brigand.simulation.stamp import code_stamp
+from strength import runs
 
 PACKAGE = Path(br.__file__).parent
 PROGRAM = """
@@ -140,6 +141,9 @@ STALE = {
 }
 
 
+STALE = runs({name: STALE[name] for name in ("a_global", "a_function_behind_two_modules")}, STALE)
+
+
 def write_policies(folder, definitions):
     """Write a module with a policy for each name, and a study of all; return code that makes them."""
     names = []
@@ -174,7 +178,7 @@ def test_what_a_kernel_reads_when_its_module_is_loaded_is_never_stale(tmp_path, 
     assert again["run"] == []
 
 
-HELPERS = ("metadata", "attribute", "nothing")
+HELPERS = runs(("metadata",), ("metadata", "attribute", "nothing"))
 
 
 def upgrade(site, told, choice):
