@@ -54,6 +54,12 @@ def enable(dispatcher: Any, name: str, stamp: str, source: str) -> None:
             dispatcher.enable_caching()
 
 
+def misses(dispatcher: Any) -> bool:
+    """Return whether a function is to be kept and is not there yet; False if that is not known."""
+    path = getattr(getattr(getattr(dispatcher, "_cache", None), "_cache_file", None), "_index_path", None)
+    return path is not None and not os.path.exists(path)
+
+
 def load_compiler() -> None:
     """Let Numba load what it needs before it can run the first function, but not SciPy's linear algebra.
 

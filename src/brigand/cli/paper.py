@@ -70,6 +70,8 @@ def paper(
     """
     from brigand.figures import style
     from brigand.papers import forced_exploration as experiments
+    from brigand.simulation.ahead import compile_ahead
+    from brigand.simulation.plan import check_workers
 
     console = Console()
     # The instance figure shows the authors' instance: with random ones, only if it is asked for.
@@ -94,6 +96,8 @@ def paper(
     folder = make_folder(out)
     steps = horizon or experiments.HORIZON
     try:
+        with console.status("compiling"):
+            compile_ahead(experiments.players(names, protocol, steps), check_workers(workers))
         for name in names:
             if name == "horizon":
                 _horizon(console, folder, horizon, runs, seed, workers)

@@ -7,7 +7,7 @@ difference. The number of phases, and B_T in the tunings, is 5 in the text and 4
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -176,6 +176,17 @@ def protocol_named(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise UnknownNameError("protocol", name, PROTOCOLS)
     return PROTOCOLS[name]
+
+
+def players(names: Iterable[str], protocol: str, horizon: int) -> Iterator[tuple[Environment, Policy]]:
+    """Yield the policies of some figures, each with the environment in which it plays."""
+    rules = protocol_named(protocol)
+    for name in names:
+        if name in EXPERIMENTS:
+            experiment = EXPERIMENTS[name]
+            environment = experiment.environment(rules, horizon, experiment.instance_seed)
+            for policy in experiment.policies(rules, horizon).values():
+                yield environment, policy
 
 
 def run_experiment(

@@ -6,15 +6,18 @@ import importlib.metadata
 import json
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brigand.environments.environment import Environment
 from brigand.files import make_folder
+from brigand.policies.base import Policy
+from brigand.simulation.ahead import compile_ahead
 from brigand.simulation.plan import check_workers
-from brigand.studies.expand import Study, expand
+from brigand.studies.expand import Study, environment_of, expand
 from brigand.studies.folder import MANIFEST, STUDY, StudyFolder
 from brigand.studies.read import Source, read_study
 from brigand.studies.work import FORMAT, Piece, pieces, work
@@ -142,6 +145,7 @@ def run_study(
         progress(done, total)
     todo = (piece for piece in load.missing if not kept.has(piece.key))  # another process may have been there
     if dask is None:
+        compile_ahead(_players(load.missing), threads)
         finished = on_threads(todo, threads)
     else:
         from brigand.studies.cluster import on_dask
@@ -153,6 +157,15 @@ def run_study(
         if progress is not None:
             progress(done, total)
     return load
+
+
+def _players(pieces: Iterable[Piece]) -> Iterator[tuple[Environment, Policy]]:
+    """Yield the policies that are stepped, each with an environment in which it plays."""
+    tasks = {
+        json.dumps(piece.task["policy"]): piece.task for piece in pieces if piece.task["method"] == "step"
+    }
+    for task in tasks.values():
+        yield environment_of(task, task["horizon"], 0), Policy.from_json(task["policy"])
 
 
 def on_threads(todo: Iterator[Piece], threads: int) -> Iterator[tuple[Piece, bytes]]:
