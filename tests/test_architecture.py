@@ -15,8 +15,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A room may import itself and the rooms of all lower floors.
 FLOORS = [
-    {"errors", "checks", "files", "spec", "jit", "citations"},
-    {"rng"},
+    {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations"},
+    {"rng", "jit"},
     {"policies", "environments"},
     {"simulation", "theory"},
     {"figures", "testing", "storage"},

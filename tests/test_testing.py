@@ -234,6 +234,12 @@ class Wordless(br.UCB1):
         return ""
 
 
+class Hearsay(br.UCB1):
+    """Is known in a way that is none."""
+
+    known_from = "hearsay"
+
+
 def index(parameters, header, arms, memory, arm, rng):
     if arms[arm]["count"] < 2:
         return math.nan
@@ -345,6 +351,7 @@ BAD = [
     (SameName(), "parameters", "the parameters of UCB1 are called UCB1Parameters, too"),
     (NeedsHorizon(), "parameters", "TypeError"),
     (Wordless(), "description", "must_know must be a text, not ''"),
+    (Hearsay(), "description", r"known_from must be one of \['published', .*\], not 'hearsay'"),
     (Unknown(), "index", "the index of arm 0 is NaN at step 1"),
     (FirstOfEquals(), "ties", r"took each \[.*\] times in 2000 runs: break ties at random"),
     (Overflowing(), "constant_rewards", r"after 200 rewards of 1e\+300 arms\['variance'\] became NaN"),

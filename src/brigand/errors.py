@@ -6,7 +6,7 @@
     ├── InvalidValueError (also a ValueError)     a value that is not allowed
     │   ├── UnsupportedRewardError                a reward outside of what a policy accepts
     │   └── ConflictingRewardError                a second, different reward of one decision
-    ├── UnknownNameError (also a LookupError)     a name that nothing here bears
+    ├── UnknownNameError (also a LookupError)     a name that nothing here has
     ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
     ├── PolicyError                               a policy that broke the contract
     ├── ResultFileError (also an OSError)         a result file that cannot be read or written
@@ -34,7 +34,7 @@ class UnsupportedRewardError(InvalidValueError):
 
 
 class UnknownNameError(BrigandError, LookupError):
-    """A name that nothing here bears.
+    """A name that nothing here has.
 
     Parameters
     ----------

@@ -10,15 +10,8 @@ process; loops that take or close over *compiled* functions never hit it.
 
 from __future__ import annotations
 
-import ast
 import ctypes
-import functools
-import hashlib
-import importlib.util
-import sys
-import sysconfig
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
@@ -27,11 +20,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from brigand import disk_cache, stamps
 
-_PACKAGE = Path(__file__).parent
-_INSTALLED = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-_COMPILED_ROOMS = ("jit.py", "policies", "environments", "simulation", "live/loop.py")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
@@ -51,22 +42,22 @@ def kernel(function: Function) -> Function:
 
 
 def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that closes over `kernels`, with the disk cache where it can hit.
+    """Compile a loop that closes over `kernels`, or find it where another process has left it.
 
-    The cache lies beside this package's source, or in the user's cache folder where that is not writable.
-    Each set of kernels has an index file of its own, named after it and a hash of its source: Numba does
-    not notice an edit in another file and would run the old code, and an index that mentioned a user's
-    module could not be read where that module is missing.
+    Compiled code is kept under the kernels' names and a hash of all that the loop is made of
+    (`brigand.stamps.of_compiled`, `brigand.disk_cache`). Numba itself does not notice an edit in another
+    file, nor a global that is another number today, and would run the old code.
     """
-    # A function of a script or notebook is pickled by value: its entry would never be found again.
+    owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
+    name = f"{loop.__module__}.{loop.__name__}.{owner}"
+    stamp = stamps.of_compiled(loop, *kernels)
+    loop.__qualname__ = f"{name}.{stamp}"  # Numba's own cache would go by it
+    compiled = numba.njit(nogil=True, error_model="numpy")(loop)
+    # A function of a script or notebook is pickled by value: it would never be found again.
     if all(function.__module__ != "__main__" for function in kernels):
-        owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
-        loop.__qualname__ = f"{loop.__module__}.{loop.__name__}.{owner}.{_source_stamp(kernels)}"
-        try:
-            return numba.njit(cache=True, nogil=True, error_model="numpy")(loop)
-        except RuntimeError:  # no folder to cache in
-            pass
-    return numba.njit(nogil=True, error_model="numpy")(loop)
+        parts = [f"{function.__name__} {function.__code__.co_filename}" for function in (loop, *kernels)]
+        disk_cache.enable(compiled, name, stamp, "\n".join(parts))
+    return compiled
 
 
 def direct(loop: Any, *arguments: Any) -> Callable[..., Any]:
@@ -112,72 +103,3 @@ def generator_at(context: Any, address: Any) -> Any:
         return outer._getvalue()
 
     return generator(address), build
-
-
-def _source_stamp(kernels: Sequence[Callable[..., Any]]) -> str:
-    """Return a hash of the source behind compiled code: this package's, and that of a user's kernels."""
-    digest = hashlib.sha256(_package_source())
-    for function in kernels:
-        digest.update(_user_source(function))
-    return digest.hexdigest()[:16]
-
-
-def package_stamp() -> str:
-    """Return a hash of the source behind this package's compiled code."""
-    return _package_source().hex()
-
-
-def module_stamp(*names: str) -> str:
-    """Return a hash of loaded modules' source, with what of their own package they import in turn."""
-    modules: dict[str, bytes] = {"brigand": b""}  # the package's list of names
-    for name in names:
-        _collect(name, name.split(".")[0], modules)
-    return hashlib.sha256(b"".join(modules[name] for name in sorted(modules))).hexdigest()
-
-
-@functools.cache
-def _package_source() -> bytes:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for room in _COMPILED_ROOMS:
-        path = _PACKAGE / room
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            digest.update(file.read_bytes())
-    return digest.digest()
-
-
-def _user_source(function: Callable[..., Any]) -> bytes:
-    """Return the source behind a user's kernel: its module, and what of theirs that imports."""
-    if function.__module__.split(".")[0] == "brigand":
-        return b""
-    modules: dict[str, bytes] = {}
-    _collect(function.__module__, function.__module__.split(".")[0], modules)
-    # Typed in by hand: there is no file, only the function itself.
-    return b"".join(modules.values()) or function.__code__.co_code
-
-
-def _collect(name: str, package: str, modules: dict[str, bytes]) -> None:
-    """Add a module's source and, in turn, that of the modules it imports, unless they are installed ones."""
-    file = getattr(sys.modules.get(name), "__file__", None)
-    if name in modules or file is None:
-        return
-    if name.split(".")[0] == "brigand" != package:
-        return  # `_package_source` has it; which of its modules are loaded is chance
-    installed = any(Path(file).is_relative_to(folder) for folder in _INSTALLED)
-    if installed and name.split(".")[0] != package:
-        return
-    modules[name] = Path(file).read_bytes()
-    if file.endswith(".py"):
-        for imported in _imports(ast.parse(modules[name]), name):
-            _collect(imported, package, modules)
-
-
-def _imports(tree: ast.AST, name: str) -> Iterator[str]:
-    """Yield the names of what may be modules among the imports of the module `name`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = getattr(sys.modules[name], "__package__", None)
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pandas as pd
@@ -29,10 +30,12 @@ def test_the_version_is_printed():
 def test_policies_prints_every_policy_and_json_too():
     done = brigand("policies")
     assert all(name in done.stdout for name in br.CATALOGUE)
+    assert re.search(r"Ada-ILTCB\+ .* reconstruction ", done.stdout)
     rows = json.loads(brigand("policies", "--json").stdout)
     assert rows.keys() == br.CATALOGUE.keys()
     assert rows["FE-Linear"]["must_know"] == "nothing"
     assert rows["TS-Beta"]["reward_support"] == [0, 1]
+    assert rows["Ada-ILTCB+"]["known_from"] == "reconstruction"
     assert br.Policy.from_json(rows["SW-FE-Exp"]["policy"]) == br.CATALOGUE["SW-FE-Exp"]
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 import brigand as br
 from live.common import FE, POLICIES, SW_FE, arms, folder, rewards_for, table
+from policies.expectations import expected
 from strength import some
 
 SEEDS = st.integers(0, 2**32)
@@ -166,30 +167,6 @@ def test_without_any_reward_asks_are_spread_evenly(policy):
 
 # What is known when all rewards have come does not depend on their order.
 
-ORDER_OF_ARRIVAL = {
-    **dict.fromkeys(
-        [
-            "Robust-UCB-truncated",
-            "Robust-UCB-median",
-            "Robust-UCB-Catoni",
-            "Lattimore",
-            "Extended-Robust-UCB",
-        ],
-        "blocks or thresholds by the number of the reward, in order of arrival",
-    ),
-    **dict.fromkeys(["GIRO", "NPTS", "BESA"], "a history in order of arrival, from which is drawn by place"),
-    **dict.fromkeys(
-        ["WR-SDA", "RB-SDA", "LB-SDA", "LB-SDA-LM", "SSMC", "SSTC"],
-        "a history in order of arrival, and a round begins with what has arrived by then",
-    ),
-    "SW-LB-SDA": "a round begins with what has arrived by then",
-    **dict.fromkeys(
-        ["CUSUM-UCB", "PHT-UCB", "M-UCB", "GLR-klUCB-local", "GLR-klUCB-global", "AdSwitch", "Ada-ILTCB+"],
-        "looks for a change in the sequence of arrivals",
-    ),
-    "EXP3.S": "at every arrival all weights are moved together",
-}
-ORDER_FREE = [name for name in POLICIES if name not in ORDER_OF_ARRIVAL]
 HARMLESS = {"second"}
 """Of the header: no less than the second mean (`kernels.mean_moved`), which changes no choice."""
 
@@ -234,7 +211,7 @@ def test_the_order_of_rewards_does_not_matter(name, seed, k, n):
         rtol=1e-9,
         atol=1e-12,
     )
-    if name in ORDER_OF_ARRIVAL:
+    if expected(name).order_matters:
         assert held(one) == held(other)
         return
     same_up_to_rounding(one, other)

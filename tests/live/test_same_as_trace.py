@@ -25,6 +25,7 @@ from live.common import (
     rewards_for,
     state,
 )
+from policies.expectations import expected
 from strength import REPRESENTATIVE, full, some
 
 STEPS = 160
@@ -162,37 +163,7 @@ def test_a_batch_in_a_store_is_as_many_asks(policy, file):
 
 # The horizon.
 
-NEED = [
-    "FE-Exp",
-    "FE-Constant",
-    "FB-ETC",
-    "SPRT-ETC",
-    "BAI-ETC",
-    "MOSS",
-    "KL-UCB++",
-    "Robust-UCB-truncated",
-    "Robust-UCB-median",
-    "Robust-UCB-Catoni",
-    "EV-UCB",
-    "Lattimore",
-    "Extended-Robust-UCB",
-    "GIRO",
-    "NPTS",
-    "BESA",
-    "WR-SDA",
-    "RB-SDA",
-    "LB-SDA",
-    "SSMC",
-    "SSTC",
-    "CUSUM-UCB",
-    "PHT-UCB",
-    "GLR-klUCB-local",
-    "GLR-klUCB-global",
-    "AdSwitch",
-    "Ada-ILTCB+",
-    "EXP3",
-    "EXP3.S",
-]
+NEED = [name for name in POLICIES if expected(name).needs_horizon]
 
 
 @pytest.mark.parametrize("name", NEED)

@@ -78,7 +78,7 @@ def test_a_second_call_goes_on_where_the_first_stopped(tmp_path, monkeypatch):
 def test_a_row_is_run_again_when_what_it_depends_on_has_changed(tmp_path, monkeypatch):
     store = tmp_path / "validation.json"
     tables.run([row()], store)
-    monkeypatch.setattr(tables, "module_stamp", lambda *names: "another source")
+    monkeypatch.setattr(tables, "code_stamp", lambda *parts: "another source")
     tables.run([row()], store)
     assert len(json.loads(store.read_text())) == 2
 

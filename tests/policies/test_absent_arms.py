@@ -11,10 +11,11 @@ from scipy import stats
 import brigand as br
 from brigand import testing
 from brigand.policies.adversarial import exp3
+from brigand.policies.forced import sequences
 from brigand.policies.kernels import availability
 from brigand.policies.ucb import ucb1
+from policies.expectations import SETTINGS, expected
 from policies.play import unsteady_loop
-from policies.test_contract import OTHERS, SETTINGS
 from strength import some
 
 SEQUENCES = [br.Linear(), br.Linear(2.5), br.Constant(30), br.Exponential(1.3), br.AnytimeExponential()]
@@ -60,25 +61,10 @@ class Live:
 
 # The check of all policies, and one that fails it.
 
-# Of 1100 pulls, what the best of the arms that are left has at least: measured over 40 seeds.
-PULLS = {
-    850: {"EXP3.S", "Robust-UCB-median, 1.5", "SW-FE-Exp", "SW-FE-Linear"},
-    700: {"D-UCB", "M-UCB, quick", "Robust-UCB-median", "Robust-UCB-truncated", "Robust-UCB-truncated, 1.5"}
-    | {"SW-KL-UCB, exponential", "eps-greedy-gap"},
-    600: {"SW-KL-UCB, 7", "SW-KL-UCB, Gaussian", "SW-KL-UCB, Poisson"},
-    430: {"AdSwitch, quick", "Ada-ILTCB+, quick"},
-}
-# These sample about uniformly, at this horizon or always; a window of 1 or 2 makes a policy do so.
-UNIFORM = {"AdSwitch", "Ada-ILTCB+", "Extended-Robust-UCB", "Lattimore", "M-UCB, all forced", "Random"}
-UNIFORM |= {"SW-KL-UCB, 1", "SW-LB-SDA, 1", "SW-LB-SDA, 2"}
-
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_best_of_the_arms_that_are_left_is_found(name):
-    least = next((least for least, names in PULLS.items() if name in names), 900)
-    testing.check_absent_arms(
-        br.CATALOGUE.get(name) or OTHERS[name], best_pulls=300 if name in UNIFORM else least
-    )
+    testing.check_absent_arms(SETTINGS[name], best_pulls=expected(name).best_pulls_left)
 
 
 def select_when_all_had_their_turn(parameters, header, arms, memory, candidates, rng):
@@ -151,23 +137,7 @@ def test_the_check_is_one_of_those_of_check_policy():
 
 # Rows that are never candidates.
 
-# Where more rows, never candidates, change decisions, though not the law for the arms that are there.
-BY_K = {
-    **dict.fromkeys(["MOSS", "MOSS-anytime", "KL-UCB++", "KL-UCB++, Gaussian"], "K is in the rule"),
-    **dict.fromkeys(["KL-UCB++, exponential", "KL-UCB++, Poisson"], "K is in the rule"),
-    **dict.fromkeys(["GLR-klUCB-local", "GLR-klUCB-global", "EXP3", "EXP3.S"], "K is in the tuning"),
-    **dict.fromkeys(["AdSwitch", "AdSwitch, quick", "Ada-ILTCB+", "Ada-ILTCB+, quick"], "K is in the rates"),
-    **dict.fromkeys(
-        ["WR-SDA", "RB-SDA", "LB-SDA", "LB-SDA-LM", "SSMC", "SSTC", "SW-LB-SDA"], "random numbers"
-    ),
-    **dict.fromkeys(["LB-SDA, forced", "LB-SDA-LM, all", "RB-SDA, forced"], "random numbers"),
-    **dict.fromkeys(["SW-LB-SDA, 1", "SW-LB-SDA, 2"], "random numbers"),
-    **dict.fromkeys(["KL-UCB", "KL-UCB, c = 3", "KL-UCB-Poisson", "KL-UCB-Gaussian"], "order of ties"),
-    **dict.fromkeys(["KL-UCB-exponential", "SW-KL-UCB", "SW-KL-UCB, 1", "SW-KL-UCB, 7"], "order of ties"),
-    **dict.fromkeys(["SW-KL-UCB, Gaussian", "SW-KL-UCB, exponential"], "order of ties"),
-    **{"SW-KL-UCB, Poisson": "order of ties", "FE-Anytime": "its clock sees missed turns"},
-}
-SAME = [name for name in SETTINGS if name not in BY_K and name != "Oracle"]
+SAME = [n for n in SETTINGS if not (expected(n).rows_matter or expected(n).knows_the_arms)]
 
 
 @pytest.mark.parametrize("policy", [*map(SETTINGS.get, SAME), br.EXP3(0.3), br.EXP3S(0.02, 0.2)], ids=repr)
@@ -240,7 +210,7 @@ def test_compiled_code_and_plain_python_make_the_same_decisions(name):
 
 
 def threshold(sequence, r):
-    return br.policies.sequences.value(*sequence.form(None), None, 0, r, 0)
+    return sequences.value(*sequence.form(None), None, 0, r, 0)
 
 
 def rounds(sequence, means, available, window=None):

@@ -10,38 +10,14 @@ import pytest
 
 import brigand as br
 from brigand.policies.kernels import choices
+from policies.expectations import expected
 from policies.play import unsteady_loop
 from strength import full, runs
 
-# With the catalogue's settings the first five pull all arms alike at such horizons. The others let an arm
-# whose rewards are lost wait until those pulls have left the window: a short one here.
-OTHER_SETTINGS = {
-    "Extended-Robust-UCB": br.ExtendedRobustUCB(4, 2, 3, 0.04),
-    "Lattimore": br.Lattimore(3, 0.7),
-    "Robust-UCB-Catoni": br.RobustUCB("catoni", v=0.02),
-    "Robust-UCB-median": br.RobustUCB("median", v=0.02),
-    "Robust-UCB-truncated": br.RobustUCB("truncated", u=0.7),
-    "SW-KL-UCB": br.SlidingWindowKLUCB(50),
-    "SW-LB-SDA": br.SlidingWindowLBSDA(50),
-    "SW-TS": br.SlidingWindowThompson(50),
-    "SW-TS-Gaussian": br.SlidingWindowThompsonGaussian(50, 0.5),
-    "SW-UCB": br.SlidingWindowUCB(window=50),
-}
-POLICIES = br.CATALOGUE | OTHER_SETTINGS
-LEARNING = [name for name in POLICIES if name not in ("Oracle", "Random")]
-# What pulls an arm that tells nothing more often than O(log T), and is meant to.
-WINDOW = "an arm that is absent from the window is pulled"
-SCHEDULE = "every arm is pulled on a schedule"
-CHANCE = "every arm has a chance at every step"
-PRIOR = "an arm without a reward has its prior"
-MORE_OFTEN = {
-    **dict.fromkeys(["SW-FE-Exp", "SW-FE-Linear", "SW-FE-Constant", "SW-KL-UCB", "SW-LB-SDA"], WINDOW),
-    **dict.fromkeys(["SW-TS", "SW-TS-Gaussian", "SW-UCB"], WINDOW),
-    **dict.fromkeys(["CUSUM-UCB", "FE-Constant", "FE-Linear", "GLR-klUCB-global"], SCHEDULE),
-    **dict.fromkeys(["GLR-klUCB-local", "M-UCB", "PHT-UCB"], SCHEDULE),
-    **dict.fromkeys(["AdSwitch", "Ada-ILTCB+", "EXP3", "EXP3.S", "eps-greedy", "eps-greedy-gap"], CHANCE),
-    **dict.fromkeys(["D-TS", "TS-Beta", "TS-Multinomial"], PRIOR),
-}
+# With the catalogue's settings some policies pull all arms alike at such horizons. Others let an arm whose
+# rewards are lost wait until those pulls have left the window: a short one here.
+POLICIES = {name: expected(name).for_losses or policy for name, policy in br.CATALOGUE.items()}
+LEARNING = [n for n in POLICIES if expected(n).learns and not expected(n).knows_the_arms]
 
 
 def pulls_of(name, told, seed):
@@ -70,7 +46,7 @@ def test_losing_one_reward_in_twenty_leaves_no_run_with_the_worse_arm(name):
 
     An arm is without an index for three quarters of a run only if 7 rewards in a row are lost: a chance of
     8e-10 a run, 1e-5 for all policies; with a window of 50, only if 5 are: 3e-7, 3e-4 for the five of them.
-    Without `is_due`, a first reward lost ends 1 run in 30, or more.
+    Without `needs_pull`, a first reward lost ends 1 run in 30, or more.
     """
     rng = np.random.default_rng(1)
     for seed in range(runs(10, 200)):
@@ -78,9 +54,9 @@ def test_losing_one_reward_in_twenty_leaves_no_run_with_the_worse_arm(name):
         assert pulls_of(name, rng.random((300, 2)) >= 0.05, seed)[1] >= 75
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNING if name not in MORE_OFTEN])
+@pytest.mark.parametrize("name", [name for name in LEARNING if not expected(name).often_unpaid])
 def test_an_arm_that_never_pays_is_pulled_a_number_of_times_that_grows_like_log_t(name):
-    """At most 17 log T + 1 of T = 1500: what Catoni's estimator takes, the most of all (`is_due`)."""
+    """At most 17 log T + 1 of T = 1500: what Catoni's estimator takes, the most of all (`needs_pull`)."""
     told = np.ones((1500, 3), bool)
     told[:, 2] = False
     for seed in range(runs(1, 5)):

@@ -127,7 +127,7 @@ def tell(
     ] = None,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Tell the reward of a decision: in any order, at any time. Twice is as good as once."""
+    """Tell the reward of a decision: in any order, at any time. Telling the same again changes nothing."""
     unknown = [given for given in (name, decision) if given is not None and given.startswith("--")]
     if unknown:
         raise InvalidValueError(f"no such option: {unknown[0]!r}; see brigand bandit tell --help.")

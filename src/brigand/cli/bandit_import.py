@@ -90,7 +90,7 @@ def read_rewards(path: Path, bounds: Bounds) -> list[tuple[str, float]]:
 
 
 def _rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
-    """Yield the cells of columns that must be there, and of those that may, None where they are not."""
+    """Yield the cells of needed and of optional columns, None for optional ones that are missing."""
     try:
         if file_kind(path) == ".csv":
             yield from _csv_rows(path, needed, more)
@@ -164,7 +164,7 @@ def _microseconds(pa: Any, column: Any) -> Any:
 def _places(
     path: Path, names: Sequence[str], needed: tuple[str, ...], more: tuple[str, ...]
 ) -> list[int | None]:
-    """Return where columns are; None for those that need not be there, and are not."""
+    """Return the places of columns; None for optional ones that are missing."""
     if not names:
         raise InvalidValueError(f"{path} is empty: its first line names the columns {' and '.join(needed)}.")
     for name in needed + more:

@@ -1,4 +1,4 @@
-"""``brigand policies`` and ``brigand cite``: what is there, and whose it is."""
+"""``brigand policies`` and ``brigand cite``: the list of policies, and the papers behind them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from brigand.errors import UnknownNameError
 def policies(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
 ) -> None:
-    """List every policy: what it assumes, what it must know, which rewards it can work with.
+    """List every policy: what it assumes, what it must know, how its rule is known, which rewards it accepts.
 
     The paper's Table 1, read from the classes themselves.
     """
+    from brigand.policies.base import KNOWN_FROM
     from brigand.policies.catalogue import CATALOGUE
 
     if as_json:
@@ -32,14 +33,15 @@ def policies(
                 "reward_support": [_number(end) for end in policy.reward_support],
                 "memory": policy.memory_cost,
                 "reference": policy.reference,
+                "known_from": policy.known_from,
             }
             for name, policy in CATALOGUE.items()
         }
         typer.echo(json.dumps(rows, indent=2))
         return
     table = Table(title="Policies, with the settings of the common tests", title_justify="left")
-    for column in ("name", "rewards assumed", "must be known", "accepts", "memory"):
-        table.add_column(column, no_wrap=column == "name", overflow="fold")
+    for column in ("name", "rewards assumed", "must be known", "accepts", "memory", "known from"):
+        table.add_column(column, no_wrap=column in ("name", "known from"), overflow="fold")
     for name, policy in CATALOGUE.items():
         table.add_row(
             *map(
@@ -50,10 +52,13 @@ def policies(
                     policy.must_know,
                     _support(*policy.reward_support),
                     policy.memory_cost,
+                    policy.known_from,
                 ),
             )
         )
     Console().print(table)
+    for name, meaning in KNOWN_FROM.items():
+        typer.echo(f"{name}: {meaning}.")
     typer.echo("'brigand cite NAME' prints the paper; 'brigand policies --json' the settings.")
 
 

@@ -1,4 +1,4 @@
-"""Regret against steps, as the paper draws it and as its heavy tails ask for."""
+"""Regret against steps: the mean, as in the paper, and for heavy tails the median with quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bandit that serves: ask for an arm, tell its reward, late or twice or never.
+"""A bandit that serves: ask for an arm, tell its reward; rewards may come late, twice or never.
 
 `Bandit` is what users call, and `core` does its work: `engine` decides, `session` keeps the engine and the
 log together, `decision` explains, `report` makes tables.

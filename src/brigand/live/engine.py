@@ -214,7 +214,7 @@ class Engine:
     # The generator of the policy's choices.
 
     def mark(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-        """Return the generator's state, for `rewind`: sooner had than `wound`, but for this process only."""
+        """Return the generator's state, for `rewind`: quicker than `wound`, but for this process only."""
         if self._marked is None:
             self._marked = self._tape.state.copy(), self._tape.half.copy()
         return self._marked

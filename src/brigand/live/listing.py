@@ -1,4 +1,4 @@
-"""What a store holds, read without making any bandit: a user's policy need not be there."""
+"""What a store holds, read without making a bandit: modules of users' own policies are not imported."""
 
 from __future__ import annotations
 

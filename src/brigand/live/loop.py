@@ -1,7 +1,7 @@
 """The compiled loop of a live bandit: choices, pulls and rewards, one after the other.
 
 One loop does all three, so that a policy is compiled once. Beside the policy's state it keeps the ledger:
-what a person wants to know of an arm, whatever the policy keeps.
+counts, mean and spread of each arm's rewards, for people to read, the same for every policy.
 """
 
 from __future__ import annotations

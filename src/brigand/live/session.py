@@ -177,7 +177,7 @@ class Session:
         self.keep_state()
 
     def _mark(self, seq: int) -> None:
-        """Remember the generator's state after `seq` events; they may not come to be."""
+        """Remember the generator's state after `seq` events, some of which may never be written."""
         if not self._home.durable:
             self._marks[seq] = self.engine.mark()
 

@@ -1,4 +1,4 @@
-"""What a bandit is made of, once and for all."""
+"""The settings of a bandit, which never change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_REWARD = 1e100
 
 @dataclass(frozen=True)
 class Settings:
-    """What a bandit is made of, once and for all.
+    """The settings of a bandit, which never change.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ run: the n-th reward of arm k compares the arm's mean with the same random numbe
 means are conditional on one table of 10 x 500 numbers, and more instances do not average that out: the mean
 regret of Thompson sampling is 23.9 with independent rewards, 28.9 with this table, and 20 to 23 with four
 others. Here the table is made again (Rust's StdRng is ChaCha with 12 rounds), and our policies meet it.
-Left out: ReBoot, which there estimates sigma, and WR-SDA, which there wins duels only with a larger mean
-and forces by a decimal logarithm.
+Left out: ReBoot, which there estimates sigma, and WR-SDA, whose challengers there need a larger mean to win,
+and which forces by a decimal logarithm.
 """
 
 from __future__ import annotations

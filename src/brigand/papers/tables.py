@@ -12,9 +12,9 @@ from pathlib import Path
 
 from brigand.errors import ResultFileError, UnknownNameError
 from brigand.files import atomic
-from brigand.jit import module_stamp
 from brigand.papers import authors, banditbench, baudry, besson
 from brigand.papers.validation import LIMIT, Comparison, Row, check
+from brigand.simulation.stamp import code_stamp
 
 SOURCES = (baudry, besson, banditbench, authors)
 QUICK = 6_000_000
@@ -100,7 +100,7 @@ def run(
 
 def _key(row: Row) -> str:
     """Return what the numbers of a row depend on, as a hash."""
-    stamp = module_stamp(type(row.policy).__module__, "brigand.simulation.run")
+    stamp = code_stamp(row.policy, "step")
     parts = [row.table, row.problem.name, row.policy.to_json(), sorted(row.published), stamp]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 

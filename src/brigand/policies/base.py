@@ -78,6 +78,12 @@ def record(**fields: int | float) -> Table:
     return np.array([tuple(fields.values())], dtype=dtype)
 
 
+KNOWN_FROM = {
+    "published": "the rule stands in the paper",
+    "authors' code": "the rule is that of the authors' code",
+    "reconstruction": "the rule is our reading, from an abstract, a second source or memory",
+}
+"""How a policy's rule can be known, and what that says."""
 NO_MEMORY = record(unused=0)[:0]
 """The memory of a policy that needs none: an empty table."""
 
@@ -127,7 +133,7 @@ class Policy(Spec, ABC):
     reference: ClassVar[str] = ""
     """Key of the paper in ``references.bib``."""
     known_from: ClassVar[str] = ""
-    """How the rule is known: ``"published"``, ``"authors' code"``, ``"reconstruction"``; ``""``: not said."""
+    """How the rule is known: a key of `KNOWN_FROM`, or ``""`` if it is not said."""
 
     @property
     @abstractmethod

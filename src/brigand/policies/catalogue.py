@@ -1,50 +1,67 @@
-"""Every policy of the package by name. The paper's Table 1, and the common tests, are read from here.
+"""Every policy of the package by name. The common tests and `brigand policies` are read from here.
 
-To add a policy: write its file, and add one line below, with settings that the common tests may use.
+To add a policy: write its file, enter its paper in ``references.bib``, and import it below, ``as`` itself,
+which makes it public (`brigand.MOSS`); then give it a line in the catalogue, with settings that the common
+tests may use. If it differs from most in what the tests expect, ``tests/policies/expectations.py`` says how.
 """
 
 from __future__ import annotations
 
-from brigand.policies.adversarial.exp3 import EXP3, EXP3S
+from brigand.policies.adversarial.exp3 import EXP3 as EXP3, EXP3S as EXP3S
 from brigand.policies.base import Policy
-from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy
-from brigand.policies.baselines.extremes import Oracle, UniformRandom
-from brigand.policies.changes.ad_switch import AdSwitch
-from brigand.policies.changes.ada_iltcb import AdaILTCB
-from brigand.policies.changes.cusum_ucb import CUSUMUCB, PHTUCB
+from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+from brigand.policies.baselines.extremes import Oracle as Oracle, UniformRandom as UniformRandom
+from brigand.policies.changes.ad_switch import AdSwitch as AdSwitch
+from brigand.policies.changes.ada_iltcb import AdaILTCB as AdaILTCB
+from brigand.policies.changes.cusum_ucb import CUSUMUCB as CUSUMUCB, PHTUCB as PHTUCB
 from brigand.policies.changes.forgetting_thompson import (
-    DiscountedThompson,
-    SlidingWindowThompson,
-    SlidingWindowThompsonGaussian,
+    DiscountedThompson as DiscountedThompson,
+    SlidingWindowThompson as SlidingWindowThompson,
+    SlidingWindowThompsonGaussian as SlidingWindowThompsonGaussian,
 )
-from brigand.policies.changes.garivier_moulines import DiscountedUCB, SlidingWindowUCB
-from brigand.policies.changes.glr_klucb import GLRKLUCB
-from brigand.policies.changes.m_ucb import MUCB
-from brigand.policies.commit.explore_then_commit import ExploreThenCommit
-from brigand.policies.commit.sequential_etc import BestArmETC, FixedBudgetETC, SequentialETC
-from brigand.policies.forced.forced_exploration import ForcedExploration
-from brigand.policies.forced.sequences import AnytimeExponential, Constant, Exponential, Linear
-from brigand.policies.heavy_tails.empirical_variance_ucb import EmpiricalVarianceUCB
-from brigand.policies.heavy_tails.extended_robust_ucb import ExtendedRobustUCB
-from brigand.policies.heavy_tails.lattimore import Lattimore
-from brigand.policies.heavy_tails.robust_ucb import RobustUCB
-from brigand.policies.randomised.giro import GIRO
-from brigand.policies.randomised.npts import NPTS, MultinomialTS
-from brigand.policies.randomised.phe import PHE
-from brigand.policies.randomised.reboot import ReBoot
-from brigand.policies.randomised.thompson import ThompsonBeta, ThompsonGaussian
-from brigand.policies.subsampling.besa import BESA
-from brigand.policies.subsampling.lb_sda import LBSDALM
-from brigand.policies.subsampling.ssmc import SSMC
-from brigand.policies.subsampling.sstc import SSTC
-from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
-from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
-from brigand.policies.ucb.kl_ucb import KLUCB, SlidingWindowKLUCB
-from brigand.policies.ucb.kl_ucb_plus_plus import KLUCBPlusPlus
-from brigand.policies.ucb.moss import MOSS
-from brigand.policies.ucb.ucb1 import UCB1
-from brigand.policies.ucb.ucb_normal import UCBNormal
-from brigand.policies.ucb.ucb_v import UCBV
+from brigand.policies.changes.garivier_moulines import (
+    DiscountedUCB as DiscountedUCB,
+    SlidingWindowUCB as SlidingWindowUCB,
+)
+from brigand.policies.changes.glr_klucb import GLRKLUCB as GLRKLUCB
+from brigand.policies.changes.m_ucb import MUCB as MUCB
+from brigand.policies.commit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
+from brigand.policies.commit.sequential_etc import (
+    BestArmETC as BestArmETC,
+    FixedBudgetETC as FixedBudgetETC,
+    SequentialETC as SequentialETC,
+)
+from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
+from brigand.policies.forced.sequences import (
+    AnytimeExponential as AnytimeExponential,
+    Constant as Constant,
+    Exponential as Exponential,
+    Linear as Linear,
+)
+from brigand.policies.heavy_tails.empirical_variance_ucb import EmpiricalVarianceUCB as EmpiricalVarianceUCB
+from brigand.policies.heavy_tails.extended_robust_ucb import ExtendedRobustUCB as ExtendedRobustUCB
+from brigand.policies.heavy_tails.lattimore import Lattimore as Lattimore
+from brigand.policies.heavy_tails.robust_ucb import RobustUCB as RobustUCB
+from brigand.policies.randomised.giro import GIRO as GIRO
+from brigand.policies.randomised.npts import NPTS as NPTS, MultinomialTS as MultinomialTS
+from brigand.policies.randomised.phe import PHE as PHE
+from brigand.policies.randomised.reboot import ReBoot as ReBoot
+from brigand.policies.randomised.thompson import (
+    ThompsonBeta as ThompsonBeta,
+    ThompsonGaussian as ThompsonGaussian,
+)
+from brigand.policies.subsampling.besa import BESA as BESA
+from brigand.policies.subsampling.lb_sda import LBSDALM as LBSDALM
+from brigand.policies.subsampling.ssmc import SSMC as SSMC
+from brigand.policies.subsampling.sstc import SSTC as SSTC
+from brigand.policies.subsampling.sub_sampling import LBSDA as LBSDA, RBSDA as RBSDA, WRSDA as WRSDA
+from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA as SlidingWindowLBSDA
+from brigand.policies.ucb.kl_ucb import KLUCB as KLUCB, SlidingWindowKLUCB as SlidingWindowKLUCB
+from brigand.policies.ucb.kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
+from brigand.policies.ucb.moss import MOSS as MOSS
+from brigand.policies.ucb.ucb1 import UCB1 as UCB1
+from brigand.policies.ucb.ucb_normal import UCBNormal as UCBNormal
+from brigand.policies.ucb.ucb_v import UCBV as UCBV
 
 CATALOGUE: dict[str, Policy] = {
     "FE-Exp": ForcedExploration(Exponential()),

@@ -1,9 +1,9 @@
 """Connections to one SQLite file: opened when needed, kept for the next transaction, never shared.
 
-A fork is met before it happens. SQLite keeps its locks per process, and its memory of them per file: a
-connection that a child opens while it has inherited another one to the same file believes in locks that
-only its parent holds. So idle connections are closed before each fork, and a process that has inherited
-one in the middle of a transaction is told so instead of going on without locks.
+Forks need care. SQLite's locks belong to a process, but it remembers them by file. So a child that has
+inherited a connection, and opens another one to the same file, would count on locks that only its parent
+holds. Therefore idle connections are closed before each fork, and a process that has inherited one in the
+middle of a transaction gets an error instead of going on without locks.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Connections:
         return bool(self._idle or self._busy)
 
     def before_fork(self) -> None:
-        """Let nobody open a connection until the fork is over, and leave none that is idle."""
+        """Close idle connections, and let no thread open one until the fork is over."""
         self.lock.acquire()
         self._close_idle()
 

@@ -1,4 +1,4 @@
-"""What SQLite's failures mean to somebody who keeps bandits in a file, and which of them pass."""
+"""What SQLite's failures mean to somebody who keeps bandits in a file, and which are temporary."""
 
 from __future__ import annotations
 

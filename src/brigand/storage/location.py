@@ -1,4 +1,4 @@
-"""Where the file of a store is: its URL read, its place looked at."""
+"""Where the file of a store is: reads the URL of the store and checks the place."""
 
 from __future__ import annotations
 

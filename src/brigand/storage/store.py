@@ -209,7 +209,7 @@ class Store:
             yield Reading(transaction, bandit_id)
 
     def close(self) -> None:
-        """Close the store; transactions that are open may end. Twice is as good as once."""
+        """Close the store; transactions that are open may end. Closing it again does nothing."""
         self._connections.close()
 
     def __enter__(self) -> Self:

@@ -83,7 +83,7 @@ class Transaction:
         self.call(lambda connection: connection.execute(statement, parameters))
 
     def commit(self) -> None:
-        """Make it last.
+        """Make the changes permanent.
 
         Raises
         ------

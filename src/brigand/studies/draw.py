@@ -19,7 +19,7 @@ from brigand.studies.sweeps import sweeps
 from brigand.studies.tables import draws, title
 
 LINES = 10
-"""More lines than this are told apart by nobody."""
+"""More lines than this cannot be told apart."""
 ROWS = 24
 PANELS = 6
 MARKS = 12

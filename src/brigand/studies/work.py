@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.errors import PolicyError
-from brigand.jit import module_stamp, package_stamp
 from brigand.policies.base import Policy
 from brigand.simulation.plan import make_plan
 from brigand.simulation.run import choose_methods
 from brigand.simulation.skip_ahead import SkipRunner
+from brigand.simulation.stamp import code_stamp
 from brigand.simulation.step import Runner
 from brigand.studies.expand import Contender, Problem, Study, environment_of
 
@@ -80,7 +80,7 @@ def pieces(study: Study, problem: Problem, contender: Contender) -> Iterator[Pie
     width = 8 * (len(checkpoints) * (1 + environment.n_arms * task["pulls"]) + environment.n_arms)
     size = SKIPPED_RUNS if method == "skip" else max(1, STEPS // problem.horizon)
     size = max(1, min(size, LARGEST // width, total))
-    code = stamp(task["policy"])
+    code = stamp(contender.policy, method)
     for first in range(0, total, size):
         block = task | {"first": first, "end": min(first + size, total)}
         yield Piece(block, key_of(block, code))
@@ -92,9 +92,9 @@ def key_of(task: dict[str, Any], code: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def stamp(policy: dict[str, Any]) -> str:
-    """Return a hash of the code behind a policy: ours, and a user's module with what it imports of theirs."""
-    return package_stamp() + "".join(module_stamp(module) for module in sorted(set(_modules(policy))))
+def stamp(policy: Policy, method: str) -> str:
+    """Return a hash of the code behind a piece."""
+    return code_stamp(policy, method, compute, environment_of)
 
 
 def compute(task: dict[str, Any]) -> Arrays:
@@ -171,21 +171,9 @@ def work(task: dict[str, Any], key: str) -> bytes:
     PolicyError
         The worker has other code than the process that made the key, or a policy breaks the contract.
     """
-    if key_of(task, stamp(task["policy"])) != key:
+    if key_of(task, stamp(Policy.from_json(task["policy"]), task["method"])) != key:
         raise PolicyError(
             "a worker has another version of Brigand, or of a policy's module, than this process; install "
             "the same on both."
         )
     return pack(compute(task))
-
-
-def _modules(value: Any) -> Iterator[str]:
-    """Yield the modules of a user's that a policy's JSON names."""
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from _modules(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _modules(item)
-    elif isinstance(value, str) and ":" in value and value.split(":")[0].replace(".", "").isidentifier():
-        yield value.split(":")[0]

@@ -13,7 +13,7 @@ import numpy as np
 
 from brigand.citations import entries
 from brigand.errors import BrigandError, InvalidValueError
-from brigand.policies.base import Policy, State
+from brigand.policies.base import KNOWN_FROM, Policy, State
 from brigand.policies.catalogue import CATALOGUE
 from brigand.spec import type_name
 from brigand.testing.base import PLAIN, check, fit, generator, go_on, knowing, require, rewards01
@@ -28,6 +28,7 @@ def check_description(policy: Policy) -> None:
     """Check that the class says what it assumes and what must be known.
 
     `reference` must be a string; for a policy of this package, a key of ``references.bib``.
+    `known_from` must be a key of `brigand.policies.base.KNOWN_FROM`, or "".
     """
     for name in ("assumption", "must_know"):
         value = getattr(policy, name, None)
@@ -36,6 +37,8 @@ def check_description(policy: Policy) -> None:
     require(isinstance(policy.reference, str), f"reference must be a text, not {policy.reference!r}")
     if ":" not in type_name(type(policy)):
         require(policy.reference in ("", *entries()), f"reference {policy.reference!r} is no known paper")
+    known_from = policy.known_from
+    require(known_from in ("", *KNOWN_FROM), f"known_from must be one of {[*KNOWN_FROM]}, not {known_from!r}")
     low, high = policy.reward_support
     require(low < high, f"reward_support must be (low, high) with low < high, not ({low}, {high})")
 

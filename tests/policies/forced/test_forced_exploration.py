@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 import brigand as br
+from brigand.policies.forced import sequences
 from brigand.simulation.step import trace_loop
 from policies.play import play
 from strength import runs
@@ -87,7 +88,7 @@ def test_a_round_lasts_between_k_and_ceil_f_plus_1_steps(sequence):
         seen.add(arm)
         length += 1
         if len(seen) == 4:
-            f = br.policies.sequences.value(*form, None, 0, r, 0) if r > 0 else 0.0
+            f = sequences.value(*form, None, 0, r, 0) if r > 0 else 0.0
             assert 4 <= length <= max(4, np.ceil(f) + 1)
             r, seen, length = r + 1, set(), 0
     assert r > 10
@@ -148,7 +149,7 @@ def test_every_choice_is_one_that_the_definition_allows(
     length = policy.parameters(n_arms, 150).table
 
     def f(r):
-        return br.policies.sequences.value(*form, memory, length, r, 0)
+        return sequences.value(*form, memory, length, r, 0)
 
     rules = allowed_arms(f, window, reset_round, offset, rewards, chosen)
     for t, (arm, allowed) in enumerate(zip(chosen, rules, strict=True), start=1):

@@ -1,29 +1,45 @@
-"""EXP3 and EXP3.S: exponential weights for rewards that an adversary may choose.
+"""EXP3 and EXP3.S: exponential weights, for rewards that an adversary may choose.
 
-Rule, for rewards in [0, 1] and weights w of sum W: draw the arm from
+Rule
+----
+Rewards lie in [0, 1]; nothing else is assumed of them. Every arm has a weight w_k, and W is their sum.
+Weights begin with 1. An arm is drawn with the probabilities
 
-    p_k = (1 - gamma) w_k / W + gamma / K,
+    p_k = (1 - gamma) w_k / W + gamma / K.
 
-and, from the reward x of the arm a drawn, with y = exp(gamma (x / p_a) / K),
+When the arm a was drawn and has paid x, then with y = exp(gamma (x / p_a) / K), and W the sum before the
+update,
 
-    EXP3      w_a <- w_a y                                                          weights begin with 1
-    EXP3.S    w_a <- w_a y + e alpha W / K, w_k <- w_k + e alpha W / K for k != a.
+    EXP3      w_a <- w_a y
+    EXP3.S    w_a <- w_a y + e alpha W / K,    w_k <- w_k + e alpha W / K for k != a.
 
-EXP3 takes gamma = min(1, sqrt(K log K / ((e - 1) T))); EXP3.S, for rewards with S stationary segments (S - 1
-changes), alpha = 1 / T and gamma = min(1, sqrt(K (S log(K T) + e) / ((e - 1) T))).
+By default, EXP3 has gamma = min(1, sqrt(K log K / ((e - 1) T))). EXP3.S, for rewards with S stationary
+segments (S - 1 changes), has alpha = 1 / T and gamma = min(1, sqrt(K (S log(K T) + e) / ((e - 1) T))). Ties
+do not occur, since arms are drawn.
 
-Only the ratios of weights matter. EXP3 keeps their logarithms, and moves its unit when a weight reaches
-1e100, so that none overflows and one that has become negligible can come back; EXP3.S keeps the weights
-with W = 1.
+Source
+------
+Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", SIAM Journal on Computing
+32, 2002.
 
-A late reward is weighted by the p_a of the step at which its arm was drawn. These are remembered for the
-last `PENDING` pulls (all, if T is less); an even later reward is left out. A reward that never comes counts
-as 0. Where only some arms are allowed, the rule is that of these arms alone (see
-`brigand.policies.adversarial.sleeping_experts`), with the gamma of all.
+Deviations
+----------
+None. Only the ratios of weights matter, so their unit is free. EXP3 keeps the logarithms of weights, and
+changes the unit when a weight reaches 1e100: so no weight overflows, and one that has become negligible can
+grow again. EXP3.S divides all weights by their sum after each reward.
 
-Source: Auer, Cesa-Bianchi, Freund, Schapire, "The nonstochastic multiarmed bandit problem", SIAM Journal on
-Computing 32, 2002. Assumption: bounded rewards, no more. Ties: none, arms are drawn. Cost: O(K) a step;
-memory O(K + min(T, PENDING)).
+Late rewards
+------------
+A late reward is weighted by the p_a of the step at which its arm was drawn. These probabilities are
+remembered for the last `PENDING` pulls (for all, if T is less). A reward that comes even later counts as 0,
+and so does one that never comes.
+
+Absent arms: where only some arms are allowed, the rule is applied to these arms alone, with the gamma of all
+K (see `brigand.policies.adversarial.sleeping_experts`).
+
+Cost
+----
+O(K) a step; memory O(K + min(T, PENDING)).
 """
 
 from __future__ import annotations
@@ -200,6 +216,7 @@ class EXP3(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
     reference: ClassVar[str] = "auer2002nonstochastic"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -255,6 +272,7 @@ class EXP3S(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
     reference: ClassVar[str] = "auer2002nonstochastic"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

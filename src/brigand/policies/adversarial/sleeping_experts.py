@@ -1,14 +1,17 @@
 """Sleeping experts: exponential weights where some arms are away.
 
-The arm is drawn by the rule for the n arms that are there, their weights and their n in place of all. At a
-reward the sum of their weights stays what it was against the weights of the others, so that an arm that is
-away neither wins nor loses by it. Late rewards go by who was away at the latest decision.
+Where n of the K arms are there, the arm is drawn by the same rule, with the weights of these n arms and with
+n in place of K. When a reward arrives, their weights change by the rule and are then scaled, so that their
+sum keeps its ratio to the weights of the arms that are away. So an arm neither wins nor loses by being away.
+A late reward is handled as if the arms that are away were those that were away at the latest decision.
 
-EXP3 compares the logarithms of weights then, since all that are there may be negligible against one that is
-away; so do its next steps with all arms, until weights are in a common unit again (``stale``).
+With arms away, EXP3 compares the logarithms of weights, because the weights of all arms that are there may be
+negligible beside one that is away. It still does so in the steps after that, with all arms there, until all
+weights are in one unit again (``stale``).
 
 Source: Freund, Schapire, Singer, Warmuth, "Using and combining predictors that specialize", STOC 1997, quoted
-from memory: there, too, those that sleep keep their weight, and those that are awake share out theirs.
+from memory. There, too, the experts that sleep keep their weights, and those that are awake share theirs out
+among themselves.
 """
 
 from __future__ import annotations

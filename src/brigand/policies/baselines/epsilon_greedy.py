@@ -1,14 +1,37 @@
-"""Epsilon_t-greedy: at step t, a uniformly random arm with probability epsilon_t, else the largest mean.
+"""Epsilon_t-greedy: mostly the arm with the largest mean, and less and less often an arm at random.
+
+Rule
+----
+At step t, pull a uniformly random arm with probability epsilon_t, else the arm with the largest mean. There
+are two schedules:
 
     epsilon_t = t^(-exponent)                 exponent 1/3: regret of order T^(2/3), nothing to be known
     epsilon_t = min(1, c K / (d^2 t))         0 < d <= the smallest gap, rewards in [0, 1]
 
-The random arm is uniform over all candidates, the greedy one included, and K is their number. Every arm is
-pulled once first, in random order.
+The random arm may be the greedy one. Every arm is pulled once first, in random order. Ties between means are
+broken uniformly.
 
-Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
-Learning 47, 2002, Figure 3 (second schedule); Qi, Zhu, Guo, AAAI 2024 (t^(-1/3)). Cost: O(1) a step while the
-leader's mean stays ahead, else O(K); memory O(K).
+Source
+------
+Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, for t^(-1/3); Auer, Cesa-Bianchi, Fischer,
+"Finite-time analysis of the multiarmed bandit problem", Machine Learning 47, 2002, Figure 3, for the schedule
+with c and d.
+
+Deviations
+----------
+In the scripts of Qi, Zhu and Guo an arm that was never pulled counts as one with mean 0. Here every arm is
+pulled once first.
+
+Late rewards
+------------
+Means are those of the rewards that have arrived. An arm without a reward is pulled as a random arm only; if
+no arm has a reward, the greedy arm is the least recently pulled one.
+
+Absent arms: the random arm is uniform over the candidates, and K is their number.
+
+Cost
+----
+O(1) a step while the leader's mean stays ahead, else O(K); memory O(K).
 """
 
 from __future__ import annotations
@@ -100,6 +123,7 @@ class EpsilonGreedy(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded or sub-Gaussian"
     reference: ClassVar[str] = "auer2002finite"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         if (self.c is None) != (self.d is None) or (self.c is not None and self.exponent is not None):

@@ -1,8 +1,25 @@
 """The two ends of every comparison: a policy that knows nothing, and one that knows everything.
 
+Rule
+----
 `UniformRandom` pulls a uniformly random arm at every step: its regret is T times the mean gap. `Oracle`
-always pulls the arm with the largest mean: its regret is 0. Cost: O(1) and O(K) a step; memory O(K) and
-O(K phases).
+always pulls the arm with the largest mean: its regret is 0. It breaks ties uniformly.
+
+Source
+------
+None: both are definitions.
+
+Deviations
+----------
+None.
+
+Late rewards
+------------
+Rewards are not used. Absent arms: both choose among the candidates.
+
+Cost
+----
+`UniformRandom`: O(1) a step, memory O(K). `Oracle`: O(K) a step, memory O(K phases).
 """
 
 from __future__ import annotations
@@ -93,6 +110,7 @@ class UniformRandom(Policy):
     header: ClassVar[Table] = RANDOM_HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "none"
+    known_from: ClassVar[str] = "published"
 
     @property
     def must_know(self) -> str:
@@ -121,6 +139,7 @@ class Oracle(Policy):
     header: ClassVar[Table] = ORACLE_HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "none"
+    known_from: ClassVar[str] = "published"
 
     @property
     def must_know(self) -> str:

@@ -1,30 +1,48 @@
-"""AdSwitch for K arms: elimination in episodes, with random re-sampling of what was eliminated.
+"""AdSwitch for K arms: arms are eliminated, then sampled again at random, in episodes between changes.
 
-Rule, in episode l, which began after step t_l, with GOOD arms (all at first) and BAD ones, each of these with
-the mean mu and the gap D of its elimination. At step t, for every BAD arm and every i >= 1 with
-d = 2^-i >= D / 16, an obligation is made with probability d sqrt(l / (K T log T)): to pull the arm
-ceil(c2 log(T) / d^2) times from t on. Then the least recently pulled arm is pulled, of those that are GOOD or
-have an obligation. With m[s, t] an arm's mean in the steps s to t, n[s, t] its number of rewards there,
-w = sqrt(c2 log(T) / n), and intervals inside of the episode only, the next episode begins if
+Rule
+----
+Rewards lie in [0, 1]. Episode l begins after step t_l with all arms GOOD. An arm that is eliminated becomes
+BAD, and keeps the mean mu and the gap D that it had then. At step t:
 
-    a GOOD arm has    |m[s1, s2] - m[s, t]| > w[s1, s2] + w[s, t]
-    a BAD arm has     |m[s, t] - mu| > D / 4 + w[s, t]
+1. For every BAD arm and every i >= 1 with d = 2^-i >= D / 16, an obligation is made with probability d
+   sqrt(l / (K T log T)): to pull the arm ceil(c2 log(T) / d^2) times from t on.
+2. Of the arms that are GOOD or have an obligation, the least recently pulled one is pulled. Ties go to the
+   lowest index.
+3. The tests look at intervals inside of the episode. In the steps s to t, an arm has n[s, t] rewards, of mean
+   m[s, t], with w[s, t] = sqrt(c2 log(T) / n[s, t]). The next episode begins if
 
-and else a GOOD arm becomes BAD if, for the best mean m* of GOOD arms in [s, t], n >= 2 and
+       for a GOOD arm    |m[s1, s2] - m[s, t]| > w[s1, s2] + w[s, t]
+       for a BAD arm     |m[s, t] - mu| > D / 4 + w[s, t]
 
-    m*[s, t] - m[s, t] > sqrt(c1 log(T) / (n[s, t] - 1))
+4. If none begins, a GOOD arm becomes BAD if n[s, t] >= 2 and, with m* the best mean of GOOD arms in [s, t],
 
-Here the tests are made every `checks_every` steps, longest interval first, and their s, s1, s2 lie on the
-grid t - 2^j checks_every, with the beginning of the episode: the published policy tests all intervals at
-every step. Intervals without a reward of the arm are left out.
+       m*[s, t] - m[s, t] > sqrt(c1 log(T) / (n[s, t] - 1))
 
-Source: Auer, Gajane, Ortner, "Adaptively tracking the best bandit arm with an unknown number of
-distribution changes", COLT 2019. Its constants (c1 > 16, c2 = 2, 16, 4) are quoted from memory and second
-hand. Assumes rewards in [0, 1]. Ties to the lowest index. A late reward counts as of when it arrives, one
-of a pull before the episode is left out. A GOOD arm whose rewards never arrive takes its turn for ever. At a
-check, an arm that was away at all steps since the last one eliminates none, and what it has eliminated is
-GOOD again. If no candidate is GOOD or has an obligation, the one with the largest mu is pulled.
-Cost: O(K) a step, and O(K log^2 T) a check; memory O(K T / checks_every).
+Source
+------
+Auer, Gajane, Ortner, "Adaptively tracking the best bandit arm with an unknown number of distribution
+changes", COLT 2019. **A reconstruction**: the constants (c1 > 16, c2 = 2, the 16 and the 4) are quoted from
+memory and second hand.
+
+Deviations
+----------
+The published policy tests all intervals at every step. Here tests are made every `checks_every` steps, the
+longest interval first, and their s, s1, s2 are the points t - 2^j checks_every and the beginning of the
+episode. Intervals without a reward of the arm are left out.
+
+Late rewards
+------------
+A late reward counts as of the step at which it arrives; one of a pull before the episode is left out. A GOOD
+arm whose rewards never arrive takes its turn for ever.
+
+Absent arms: at a check, an arm that was away at all steps since the last check eliminates no arm, and the
+arms that it has eliminated are GOOD again. If no candidate is GOOD or has an obligation, the candidate with
+the largest mu is pulled.
+
+Cost
+----
+O(K) a step, and O(K log^2 T) a check; memory O(K T / checks_every).
 """
 
 from __future__ import annotations
@@ -301,6 +319,7 @@ class AdSwitch(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "auer2019adaptively"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,31 +1,53 @@
 """Ada-ILTCB+ for K arms: inverse-gap sampling in blocks, with replays of old blocks that find changes.
 
-This is our reconstruction, with the structure of the published policy and no contexts. Its constants are from
-memory; the published ones (C and D in the tens to hundreds) find no change at T = 100000, ours can.
-
-Rule. An epoch has blocks j = 0, 1, ... of 2^j L steps, with C0 = log(8 T^4 K^2) (so delta = 1 / T), L = 4
-length K C0 rounded up, and nu_j = sqrt(C0 / (K 2^j L)). From importance-weighted means r of an interval, the
-regrets Reg(a) = max r - r(a) follow. Block 0 samples uniformly. Block j samples from (1 - K nu_j) Q_j + nu_j,
+Rule
+----
+Rewards lie in [0, 1]. Let C0 = log(8 T^4 K^2) (so delta = 1 / T), and let L be 4 length K C0, rounded up. An
+epoch has blocks j = 0, 1, ... of 2^j L steps; nu_j = sqrt(C0 / (K 2^j L)). The importance-weighted means r of
+an interval give the regrets Reg(a) = max r - r(a). Block 0 samples uniformly. Block j samples from (1 - K
+nu_j) Q_j + nu_j,
 
     Q_j(a) = 1 / (lambda + Reg(a) / (C nu_j)),    lambda in [1, K] such that Q_j sums to 1,
 
-with Reg from all of the epoch's blocks before j. At each step of block j a replay of index m < j begins with
-probability 2^(-j/2) 2^(-m/2) / L, lasts 2^m L steps, and ends with the block at the latest. While replays
-run, a uniform one of them samples, from its block's distribution. At the end of a replay (with nu = nu_m),
-and at the end of a block j >= 1 (nu = nu_j), a test compares the interval I with the data B before block j.
-It fails, and a new epoch begins, if for some arm
+with Reg from all of the epoch's blocks before j.
+
+At each step of block j, a replay of index m < j begins with probability 2^(-j/2) 2^(-m/2) / L. It lasts 2^m L
+steps, or until the block ends. While replays run, one of them, chosen uniformly, samples from the
+distribution of the block of its index.
+
+Tests are made at the end of a replay, with nu = nu_m, and at the end of a block j >= 1, with nu = nu_j. They
+compare the replay's or the block's own interval I with the data B from before block j. A new epoch begins if
+for some arm
 
     Reg_I(a) > 4 Reg_B(a) + D K nu    or    Reg_B(a) > 4 Reg_I(a) + D K nu
 
-Our choices: replays that the block's end cuts off are not tested; weights are for the probability under the
-mixture of all running replays; at most 32 replays run at once (2.4 are expected at most).
+There are no ties: all choices are random.
 
-Source: Chen, Lee, Luo, Wei, "A new algorithm for non-stationary contextual bandits: efficient, optimal, and
-parameter-free", COLT 2019. Assumes rewards in [0, 1]. No ties: all choices are random. A late reward enters
-the intervals that run when it arrives, none if its pull was before the epoch; a lost one is 0. Where only
-some arms are allowed, they keep their odds, and the others their means. The max of r and the tests leave out
-an arm that is away for L steps, until it is back. One that is there for the first time begins an epoch.
-Cost: O(K) a step; memory O(T + K log T).
+Source
+------
+Chen, Lee, Luo, Wei, "A new algorithm for non-stationary contextual bandits: efficient, optimal, and
+parameter-free", COLT 2019. **A reconstruction**: the structure of the published policy, without contexts, and
+with constants from memory.
+
+Deviations
+----------
+- C and D are 1. The published ones are in the tens to hundreds, and find no change at T = 100000; ours can.
+- A replay that is cut off by the end of its block is not tested.
+- Weights are for the probability under the mixture of all running replays.
+- At most 32 replays run at once (at most 2.4 are expected).
+
+Late rewards
+------------
+A late reward enters the intervals that run when it arrives, and none if its pull was before the epoch. A lost
+reward counts as 0.
+
+Absent arms: where only some arms are allowed, these keep their odds, and the others keep their means. An arm
+that is away for L steps is left out of the max of r and of the tests until it is back. An arm that is there
+for the first time begins an epoch.
+
+Cost
+----
+O(K) a step; memory O(T + K log T).
 """
 
 from __future__ import annotations
@@ -339,6 +361,7 @@ class AdaILTCB(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, changing"
     reference: ClassVar[str] = "chen2019new"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

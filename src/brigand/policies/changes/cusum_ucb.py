@@ -1,28 +1,46 @@
-"""CUSUM-UCB and PHT-UCB: a UCB index on what came since each arm's last restart, and a test for changes.
+"""CUSUM-UCB and PHT-UCB: a UCB index of the rewards since each arm's last restart, and a test for changes.
 
-Rule, with N pulls of the arm since its restart and n = sum of all arms' N: with probability alpha a uniform
-arm, else the one with the largest
+Rule
+----
+Rewards lie in [0, 1], and changes are of more than about 3 eps. An arm has N pulls since its last restart,
+and n is the sum of all arms' N. With probability alpha, pull a uniformly random arm, else the one with the
+largest
 
-    mean + sqrt(xi log n / N)
+    mean + sqrt(xi log n / N).
 
-(an arm that was just restarted comes first). The j-th reward x since the arm's restart moves two walks
+An arm that was just restarted comes first, and ties are broken uniformly. The j-th reward x since the arm's
+restart moves two walks,
 
-    rise = max(0, rise + x - u - eps),    fall = max(0, fall + u - x - eps)
+    rise = max(0, rise + x - u - eps),    fall = max(0, fall + u - x - eps).
 
-CUSUM: u is the mean of the first M rewards, and the walks begin with j = M + 1. PHT (Page-Hinkley): u is the
-mean of the first j rewards. If a walk reaches h, the arm forgets all (a local restart).
+For CUSUM, u is the mean of the first M rewards, and the walks begin with j = M + 1. For PHT (Page-Hinkley), u
+is the mean of the first j rewards. When a walk reaches h, the arm is restarted: it forgets all (a local
+restart).
 
-With `forced=True`, CUSUM-UCB is as in the scripts of the authors of LB-SDA and of forced exploration, unlike
-the published policy: every arm is pulled M times, before anything else, first and after each of its restarts.
+By default h = log(T / changes) and alpha = sqrt((changes / T) log(T / changes)).
 
-Source: Liu, Lee, Shroff, "A change-detection based framework for piecewise-stationary multi-armed bandit
-problem", AAAI 2018. Its constants are quoted from memory: h = log(T / changes), alpha = sqrt((changes / T)
-log(T / changes)), and xi = 1 in the theory; 1/2, M = 50 and eps = 0.05 are those of the scripts. T /
-changes is taken to be at least e, where alpha is largest, so that h >= 1.
+Source
+------
+Liu, Lee, Shroff, "A change-detection based framework for piecewise-stationary multi-armed bandit problem",
+AAAI 2018. **A reconstruction**: its constants are quoted from memory, that is h, alpha, and xi = 1 in the
+theory. The defaults xi = 1/2, M = 50 and eps = 0.05 are those of the scripts of the authors of LB-SDA and of
+forced exploration.
 
-Assumes rewards in [0, 1] and changes of more than about 3 eps. Ties are broken uniformly. Late rewards enter
-in the order in which they arrive; those of pulls before the arm's restart are left out. An arm without any is
-first until it has had 2 + log(t) pulls since its restart, and then last. Cost: O(K) a step; memory O(K).
+Deviations
+----------
+T / changes is taken to be at least e, where alpha is largest, so that h >= 1. With `forced=True`, which is
+off by default, CUSUM-UCB is as in those scripts: every arm is pulled M times, before anything else, at first
+and after each of its restarts. The published policy does not do that.
+
+Late rewards
+------------
+Late rewards enter in the order in which they arrive; those of pulls before the arm's restart are left out. An
+arm that was pulled since its restart, and has no reward yet, comes first until it has had 2 + log(t) pulls
+since then, and last from then on (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step; memory O(K).
 """
 
 from __future__ import annotations
@@ -214,7 +232,7 @@ class CUSUMUCB(BoundedPolicy):
     M : int
         How many rewards of an arm settle its level.
     eps : float
-        How much smaller than the changes the tolerated drift is.
+        The drift that the walks tolerate; changes should be of more than about 3 eps.
     xi : float
         The factor of log n in the index.
     forced : bool
@@ -240,6 +258,7 @@ class CUSUMUCB(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "liu2018change"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -286,6 +305,7 @@ class PHTUCB(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "liu2018change"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,26 +1,47 @@
 """Thompson sampling that forgets: discounted (dTS) and on a sliding window (SW-TS).
 
+Rule
+----
+Draw theta for each arm, and pull the arm with the largest; ties are broken uniformly.
+
 Discounted, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + F). At every pull the S and F of all arms are
-multiplied by gamma; then the reward, replaced by a Bernoulli number of its mean, is added to the pulled
-arm's S or F. The prior is not discounted. A reward that comes d steps late weighs gamma^d, as if it had
-come at once.
+multiplied by gamma. Then the reward is replaced by a Bernoulli number of that mean, which is added to the S
+or the F of the pulled arm. The prior is not discounted.
 
-Sliding window, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + F), S and F the ones and zeros among the arm's
-rewards of the last `window` pulls of all arms together, binarised in the same way.
+Sliding window, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + F), with S and F the number of ones and zeros among
+the arm's rewards of the last `window` pulls of all arms together. Rewards are made 0 or 1 in the same way.
 
-Sliding window, Gaussian rewards of known sigma: theta ~ N(mean, sigma^2 / N), mean and N of the arm's
-rewards in the window. The prior is flat, thus improper: an arm without a pull in the window has infinite
-variance and is pulled at once (several in random order): an implicit forced exploration.
+Sliding window, Gaussian rewards of known sigma: theta ~ N(mean, sigma^2 / N), with the mean and the number N
+of the arm's rewards in the window. The prior is flat, thus improper: an arm without a pull in the window has
+infinite variance and is pulled at once (several in random order). This is an implicit forced exploration.
 
-The Bernoulli numbers depend on the run's key and the step of the pull alone. With gamma = 1, or a window that
-holds all steps, the three are `ThompsonBeta` or `ThompsonGaussian(sigma)`, number by number. Without a reward
-yet, a pulled arm waits, chosen last, until its pulls leave the window (dTS: after 2 + log(n + 1) of n pulls).
+With gamma = 1, or with a window that holds all steps, the three are `ThompsonBeta` or
+`ThompsonGaussian(sigma)`, number by number.
 
-Source: discounted: Raj, Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv 1707.09727,
-2017 (there binarised, too); window: Trovo, Paladino, Restelli, Gatti, "Sliding-window Thompson sampling for
-non-stationary settings", JAIR 68, 2020 (Bernoulli rewards); Gaussian with an improper prior: the adaptation
-in the code of Qi, Zhu, Guo, "Forced exploration in bandit problems", AAAI 2024. Cost: O(K) a step, and one
-step in `window` O(K + window) for the Gaussian one; memory O(K), O(K + window) with a window. Ties: uniform.
+Source
+------
+Discounted: Raj, Kalyani, "Taming non-stationary bandits: a Bayesian approach", arXiv 1707.09727, 2017, where
+rewards are made 0 or 1, too. Window, Bernoulli rewards: Trovo, Paladino, Restelli, Gatti, "Sliding-window
+Thompson sampling for non-stationary settings", JAIR 68, 2020. Window, Gaussian rewards with an improper
+prior: the adaptation in the code of Qi, Zhu, Guo, "Forced exploration in bandit problems", AAAI 2024.
+
+Deviations
+----------
+None in law. The Bernoulli numbers depend on the run's key and the step of the pull alone.
+
+Late rewards
+------------
+A discounted reward that comes d steps late weighs gamma^d, as if it had come at once. In a window, a reward
+of a pull that has left the window is left out.
+
+With a window, an arm that was pulled, and has no reward yet, is chosen last until its pulls have left the
+window. In dTS it is first drawn from the prior, and chosen last once it has had 2 + log(n + 1) of n pulls
+(`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step. For the Gaussian one, one step in `window` costs O(K + window). Memory O(K), and O(K + window)
+with a window.
 """
 
 from __future__ import annotations
@@ -209,6 +230,7 @@ class DiscountedThompson(BoundedPolicy):
     arm: ClassVar[Table] = DISCOUNTED_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "raj2017taming"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -241,6 +263,7 @@ class SlidingWindowThompson(BoundedPolicy):
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "trovo2020sliding"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -283,6 +306,7 @@ class SlidingWindowThompsonGaussian(Policy):
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian, piecewise stationary"
     reference: ClassVar[str] = "trovo2020sliding"
+    known_from: ClassVar[str] = "authors' code"
 
     def __post_init__(self) -> None:
         checks.integer("SlidingWindowThompsonGaussian's window", self.window, 1, checks.MAX_STEPS)

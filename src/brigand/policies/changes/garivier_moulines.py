@@ -1,26 +1,44 @@
 """D-UCB and SW-UCB: UCB that forgets, for rewards that change.
 
-Rule: pull the arm with the largest index. After n pulls, B = high - low::
+Rule
+----
+Pull the arm with the largest index. After n pulls, with B = high - low:
 
     D-UCB     S / N + 2 B sqrt(xi log(sum of all N) / N)      N, S: pulls and rewards, those of the pull made
                                                               j pulls ago weighted by gamma^j
     SW-UCB    S / N + B sqrt(xi log(min(n, window)) / N)      N, S: over the last `window` pulls of all arms
 
-Every arm is pulled once first, in random order, and by SW-UCB again when it is absent from the window. An arm
-whose rewards are all late or lost waits until its pulls have left the window (SW-UCB); D-UCB pulls it first
-until it has had 2 + log(n + 1) pulls, and then last. Ties are broken uniformly. The theory
-asks for xi > 1/2; the default 1/2, that of the paper's simulations, is quoted from memory. The
-paper tunes gamma = 1 - sqrt(B_T / T) / (4 B) and window = 2 B sqrt(T log T / B_T), B_T the number of changes.
-Rewards outside of [low, high] are accepted: only the guarantee is lost.
+Every arm is pulled once first, in random order, and by SW-UCB again when it is absent from the window. Ties
+are broken uniformly. With gamma = 1, or a window of T, both are UCB.
 
-Source: Garivier, Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011. With
-gamma = 1, or a window of T, both are UCB. A discounted N is
-kept from underflow (above 1e-21).
+The paper tunes gamma = 1 - sqrt(B_T / T) / (4 B) and window = 2 B sqrt(T log T / B_T), where B_T is the
+number of changes. The theory asks for xi > 1/2.
 
-Cost: O(K) a step, without a root or a logarithm for each arm; memory O(K), and O(K + window). D-UCB does not
-discount every arm at every pull: a pull at step s weighs gamma^-(s - base) instead, and one number turns such
-weights into those of now. From time to time (`LIMIT`) the base is moved. A late reward gets the weight of its
-pull.
+Source
+------
+Garivier, Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011. **A
+reconstruction** in one point: the default xi = 1/2, that of the paper's simulations, is quoted from memory.
+
+Deviations
+----------
+Rewards outside of [low, high] are accepted: only the guarantee is lost. A discounted N is kept from underflow
+(above 1e-21).
+
+Late rewards
+------------
+D-UCB gives a late reward the weight of its pull. SW-UCB leaves out a reward of a pull that has left the
+window.
+
+An arm that was pulled, and of which no reward has arrived, waits under SW-UCB until its pulls have left the
+window. D-UCB pulls it first until it has had 2 + log(n + 1) pulls, and then last
+(`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step, without a root or a logarithm for each arm; memory O(K), and O(K + window).
+
+D-UCB does not discount every arm at every pull. Instead, a pull at step s weighs gamma^-(s - base), and one
+number turns such weights into those of now. From time to time (`LIMIT`) the base is moved.
 """
 
 from __future__ import annotations
@@ -185,6 +203,7 @@ class _ForgettingUCB(Policy):
     arm: ClassVar[Table]
     assumption: ClassVar[str] = "bounded in [low, high], piecewise stationary"
     reference: ClassVar[str] = "garivier2011upper"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         name = type(self).__name__

@@ -1,29 +1,48 @@
 """GLR-klUCB: kl-UCB that forgets an arm, or all arms, when a likelihood-ratio test finds a change.
 
-Rule, at step t, with tau the latest restart of the arm: let A = (t - 1) mod floor(K / omega). If A < K, pull
-arm A (0-based); else the arm with the largest
+Rule
+----
+Rewards lie in [0, 1], and kl is the Bernoulli divergence. At step t let A = (t - 1) mod floor(K / omega). If
+A < K, pull arm A (counted from 0); else pull the arm with the largest
 
-    max {q : N kl(mean, q) <= f(t - tau)},    f(x) = max(0, log x + 3 log log x)
+    max {q : N kl(mean, q) <= f(t - tau)},    f(x) = max(0, log x + 3 log log x),
 
-over what came since the restart (an arm not pulled since then comes first). Where only some arms are allowed,
-A counts these, and K is their number. When an arm has n rewards since
-its restart, n a multiple of `every`, the test computes, over s = spacing, 2 spacing, ... < n,
+with tau the arm's latest restart, and N and the mean taken since then. An arm not pulled since then comes
+first, and ties are broken uniformly.
 
-    G = max  s kl(mean of the first s, mean) + (n - s) kl(mean of the last n - s, mean)
+When an arm has n rewards since its restart, and n is a multiple of `every`, the test computes, over s =
+spacing, 2 spacing, ... < n,
 
-and if G >= log(3 n^1.5 / delta), the arm is restarted (local), or all arms are (global).
+    G = max  s kl(mean of the first s, mean) + (n - s) kl(mean of the last n - s, mean).
 
-Tuning for a known number of changes: delta = 1 / sqrt(changes T), omega = omega_scale sqrt(changes log(T) /
-T) (global); the same with K changes in place of changes (local). Unknown: delta = 1 / sqrt(T) and, with j -
-1 restarts so far, omega = omega_scale sqrt(j K log(T) / T); this rule is quoted from memory. omega_scale is
-1 in the theory and 0.05 in the paper's experiments, where every = spacing = 10.
+If G >= log(3 n^1.5 / delta), the arm is restarted (local), or all arms are (global).
 
-Source: Besson, Kaufmann, Maillard, Seznec, "Efficient change-point detection for tackling
-piecewise-stationary bandits", JMLR 23, 2022. Assumes rewards in [0, 1]; kl is the Bernoulli divergence.
-Ties are broken uniformly. Late rewards enter in the order in which they arrive; those of pulls before the
-restart are left out. An arm without any comes first until it has had 2 + log(t) pulls since the restart, and
-then last. Cost: O(K) a step, of which most arms take a few multiplications, and O(n / spacing) a test; memory
-O(K + T).
+Tuning for a known number of changes, global: delta = 1 / sqrt(changes T), omega = omega_scale
+sqrt(changes log(T) / T). Local: the same with K changes in place of changes. Unknown: delta = 1 / sqrt(T)
+and, with j - 1 restarts so far, omega = omega_scale sqrt(j K log(T) / T). omega_scale is 1 in the theory and
+0.05 in the paper's experiments, where every = spacing = 10; these are the defaults.
+
+Source
+------
+Besson, Kaufmann, Maillard, Seznec, "Efficient change-point detection for tackling piecewise-stationary
+bandits", JMLR 23, 2022. **A reconstruction** in one point: the tuning for an unknown number of changes, which
+is the default, is quoted from memory.
+
+Deviations
+----------
+None.
+
+Late rewards
+------------
+Late rewards enter in the order in which they arrive; those of pulls before the restart are left out. An arm
+that was pulled since the restart, and has no reward yet, comes first until it has had 2 + log(t) pulls since
+then, and last from then on (`kernels.choices.needs_pull`).
+
+Absent arms: where only some arms are allowed, A counts these, and K is their number.
+
+Cost
+----
+O(K) a step, of which most arms take a few multiplications, and O(n / spacing) a test; memory O(K + T).
 """
 
 from __future__ import annotations
@@ -230,6 +249,7 @@ class GLRKLUCB(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "besson2022efficient"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,27 +1,42 @@
-"""M-UCB: UCB with a schedule of forced pulls, that forgets all when two halves of a window differ.
+"""M-UCB: UCB with a schedule of forced pulls, which forgets all when two halves of a window differ.
 
-Rule, at step t, with the latest restart at step tau (0 at first): let A = (t - tau - 1) mod floor(K / gamma).
-If A < K, pull arm A (0-based), else the arm with the largest
+Rule
+----
+Rewards lie in [0, 1]. At step t, with the latest restart at step tau (0 at first), let A = (t - tau - 1) mod
+floor(K / gamma). If A < K, pull arm A (counted from 0), else the arm with the largest
 
     mean + sqrt(2 log(t - tau) / N)
 
-over what came since the restart; an arm not pulled since then comes first. When an arm has w rewards or more
-since the restart, and the sum of its last w/2 rewards differs from the sum of the w/2 before by more than b,
-all arms forget all (a global restart).
+over what came since the restart. An arm not pulled since then comes first, and ties are broken uniformly.
+When an arm has w rewards or more since the restart, and the sum of its last w/2 rewards differs by more than
+b from the sum of the w/2 before, all arms forget all (a global restart).
 
-Where only some arms are allowed, A counts these, and floor(K / gamma) is as much smaller as they are fewer.
-(The paper counts arms from 1 and writes 1 <= (t - tau) mod floor(K / gamma) <= K, which is the same except
-where floor(K / gamma) = K, that is gamma > K / (K + 1): there arm K would never be forced.)
-
-Tuning of the paper: b = sqrt((w / 2) log(2 K T^2)), gamma = sqrt(changes K (2 b + 3 sqrt(w)) / (2 T)), at
+Tuning of the paper: b = sqrt((w / 2) log(2 K T^2)); gamma = sqrt(changes K (2 b + 3 sqrt(w)) / (2 T)), at
 most 1; w = (4 / d^2) (sqrt(log(2 K T^2)) + sqrt(log(2 T)))^2 for changes of d or more, made even. This w is
 often longer than a phase: users set 150 to 800, and gamma = sqrt(changes K log(T) / T).
 
-Source: Cao, Wen, Kveton, Xie, "Nearly optimal adaptive procedure with change detection for
-piecewise-stationary bandit", AISTATS 2019. Assumes rewards in [0, 1]. Ties are broken uniformly. Late
-rewards enter in the order in which they arrive; those of pulls before the restart are left out. An arm with
-none comes first until it has had 2 + log(t) pulls since the restart, and then last. Cost: O(K) a step; memory
-O(K w).
+Source
+------
+Cao, Wen, Kveton, Xie, "Nearly optimal adaptive procedure with change detection for piecewise-stationary
+bandit", AISTATS 2019.
+
+Deviations
+----------
+The paper counts arms from 1 and forces one where 1 <= (t - tau) mod floor(K / gamma) <= K. That is the same,
+except where floor(K / gamma) = K, that is gamma > K / (K + 1): there arm K would never be forced.
+
+Late rewards
+------------
+Late rewards enter in the order in which they arrive; those of pulls before the restart are left out. An arm
+that was pulled since the restart, and has no reward yet, comes first until it has had 2 + log(t) pulls since
+then, and last from then on (`kernels.choices.needs_pull`).
+
+Absent arms: where only some arms are allowed, A counts these, and floor(K / gamma) shrinks in proportion to
+their number.
+
+Cost
+----
+O(K) a step; memory O(K w).
 """
 
 from __future__ import annotations
@@ -194,6 +209,7 @@ class MUCB(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
     reference: ClassVar[str] = "cao2019nearly"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

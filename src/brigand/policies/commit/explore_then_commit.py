@@ -1,17 +1,33 @@
 """Explore-then-commit: every arm m times in turn, then the arm with the largest mean for ever.
 
-The choice is made once, at the first step after m K pulls, from the rewards that have arrived by then (once
-one has); later rewards do not change it. It is an arm with the largest mean: where only others are allowed at
-that step, they are pulled and not chosen. Ties are broken uniformly; arms are explored in random order. The
-paper presents ETC as a special case of FE; it is not, because FE's means stay in use.
+Rule
+----
+Every arm is pulled m times, in turn and in random order. Then the policy commits to an arm with the largest
+mean: it is pulled for ever. Ties are broken uniformly.
 
-An arm that is away is not waited for: the choice is made when the candidates have had their m pulls. One that
-joins later, or comes back without its m pulls, gets them first; then the choice is made again. While the
-chosen arm is away, the one with the largest mean of those that are there, kept up to date, is pulled.
+Source
+------
+Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design); Lattimore,
+Szepesvari, "Bandit Algorithms", 2020, chapter 6. Qi, Zhu and Guo present ETC as a special case of FE; it is
+not, because FE's means stay in use.
 
-Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016 (fixed design);
-Lattimore, Szepesvari, "Bandit Algorithms", 2020, chapter 6. Cost: O(K) a step before the commitment, O(1)
-after it; memory O(K).
+Deviations
+----------
+None.
+
+Late rewards
+------------
+The choice is made once, at the first step after m K pulls at which some reward has arrived, from the rewards
+that have arrived by then. Later rewards do not change it.
+
+Absent arms: an arm that is away is not waited for; the choice is made when the candidates have had their m
+pulls. It is an arm with the largest mean of all: where only others are allowed at that step, they are pulled
+and not chosen. An arm that joins later, or comes back without its m pulls, gets them first; then the choice
+is made again. While the chosen arm is away, the candidate with the largest mean, kept up to date, is pulled.
+
+Cost
+----
+O(K) a step before the commitment, O(1) after it; memory O(K).
 """
 
 from __future__ import annotations
@@ -125,6 +141,7 @@ class ExploreThenCommit(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sigma-sub-Gaussian"
     reference: ClassVar[str] = "garivier2016explore"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         self._keep(m=checks.integer("m", self.m, 1, checks.MAX_STEPS))

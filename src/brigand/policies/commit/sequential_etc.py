@@ -1,32 +1,48 @@
 """Explore-then-commit for two Gaussian arms: fixed budget, sequential test, best-arm identification.
 
-With D = gap / sigma, and every arm pulled in turn (FB-ETC begins in random order, the others in order of
-index), the arm with the largest mean is pulled for ever after
+Rule
+----
+Arms are pulled in turn (by FB-ETC in random order, by the others in order of index). With D = gap / sigma,
+the arm with the largest mean is then pulled for ever after
 
     FB-ETC      n = ceil(2 W(T^2 D^4 / (32 pi)) / D^2) pulls of each arm (W: Lambert's function)
     SPRT-ETC    the first r pulls of each arm with r D |difference| >= log(T D^2)
     BAI-ETC     the first r pulls of each arm with |difference| >= sqrt(c log(T / s) / s), s = 2 r, c = 8
 
-where `difference` is that of the two means, divided by sigma; the first two know the gap between the two
-means. The regret grows like 4 log T / D, log T / D and 4 log T / D (sigma = 1). The rules are for two arms:
-for K > 2 the arms are pulled in turn and the largest mean must be that far from each of the others after
-r pulls of each arm. That is ours, not the paper's, and `gap` is then the least gap to the best arm.
+where `difference` is that of the two means, divided by sigma. The first two must know the gap between the two
+means. The rule is looked at after complete turns, and ties are broken uniformly. With sigma = 1 the regret
+grows like 4 log T / D, log T / D and 4 log T / D.
 
-Source: Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016. The formula of
-FB-ETC is known from an independent implementation. From memory: SPRT-ETC's rule, whose constant was checked
-by its law, and BAI-ETC's 8, which agrees with the variance 4 / s of the difference and with its regret; a
-well-known implementation has 4.
+Source
+------
+Garivier, Lattimore, Kaufmann, "On explore-then-commit strategies", NeurIPS 2016. **A reconstruction**: the
+formula of FB-ETC is known from an independent implementation; the rule of SPRT-ETC and the 8 of BAI-ETC are
+from memory. SPRT-ETC's constant was checked by its law. The 8 agrees with the variance 4 / s of the
+difference and with BAI-ETC's regret; a well-known implementation has 4.
 
-The commitment is final, whatever later rewards say. It is made at a pull, the first one after the rule was
-met: the pulled arm is it, unless only arms with smaller means were allowed. Ties are broken uniformly. The
-rule is looked at after complete turns, and compares the rewards that have arrived. Under SPRT- and BAI-ETC,
-an arm whose rewards are all still to come holds up the commitment for 2 + log t turns
-(`kernels.choices.needs_pull`), then it is left out; they need two arms with rewards. FB-ETC leaves it out,
-and needs one. Cost: O(K) a step while exploring, O(1) then; memory O(K).
+Deviations
+----------
+The rules are for two arms. More than two are ours: the arms are pulled in turn, and the largest mean must be
+that far from each of the others after r pulls of each arm. `gap` is then the least gap to the best arm.
 
-An arm that is away is not waited for. When one is back that was away at the commitment, or joins, FB-ETC does
-as ETC; the others compare it with the arm that they are committed to, or with all that are there where that
-one is not: they are pulled in turn until the rule, looked at before every pull, is met and commits again.
+Late rewards
+------------
+The rule compares the rewards that have arrived. The commitment is final, whatever later rewards say. It is
+made at the first pull after the rule was met, and to the arm pulled then, unless only arms with smaller means
+were allowed.
+
+An arm of which no reward has arrived holds up the commitment of SPRT-ETC and BAI-ETC for 2 + log t turns
+(`kernels.choices.needs_pull`), and is then left out; they need two arms with rewards. FB-ETC leaves it out at
+once, and needs one arm with rewards.
+
+Absent arms: an arm that is away is not waited for. An arm may be back that was away at the commitment, or may
+join after it. FB-ETC then does as ETC (`explore_then_commit`). The others compare it with the arm that they
+are committed to, or with all arms that are there where that one is not: these are pulled in turn until the
+rule, looked at before every pull, is met and commits again.
+
+Cost
+----
+O(K) a step while exploring, O(1) then; memory O(K).
 """
 
 from __future__ import annotations
@@ -213,6 +229,7 @@ class FixedBudgetETC(Policy):
     arm: ClassVar[Table] = explore_then_commit.ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "garivier2016explore"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         self._keep(gap=checks.number("FixedBudgetETC's gap", self.gap, above=0.0))
@@ -254,6 +271,7 @@ class SequentialETC(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "garivier2016explore"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         self._keep(gap=checks.number("SequentialETC's gap", self.gap, above=0.0))
@@ -288,6 +306,7 @@ class BestArmETC(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "garivier2016explore"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         self._keep(sigma=checks.number("BestArmETC's sigma", self.sigma, above=0.0))

@@ -1,20 +1,42 @@
-"""Forced exploration: FE and SW-FE.
+"""FE and SW-FE, forced exploration: greedy, except that an arm left alone for too long is pulled.
 
-Rule, at step t (t - 1 pulls made), in round r with threshold f(r), and 0 in round 0::
+Rule
+----
+Rewards are sub-Gaussian with an unknown parameter. At step t (t - 1 pulls made), in round r, with threshold
+f(r), which is 0 in round 0:
 
     if the least recently pulled arm was last pulled at least f(r) steps before the latest pull: pull it
     else: pull the arm with the largest mean
     if every arm was pulled since the last round ended: r += 1
 
-SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with
-t mod window = 0. An arm that is absent from the window has no mean, so it is pulled: the threshold is
-min(f(r), window), with arms never pulled always due.
+While the threshold is f, an arm is due ceil(f) + 1 steps after its last pull. Ties between means are broken
+uniformly; arms never pulled are taken in order of index.
 
-Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2. Ties between
-means are broken uniformly; arms never pulled are taken in order of index. Rewards are assumed sub-Gaussian
-with an unknown parameter. While the threshold is f, an arm is due ceil(f) + 1 steps after its last pull.
+SW-FE takes means over the last `window` pulls of all arms together, and sets r = 1 after every step t with t
+mod window = 0.
 
-Cost: O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
+Source
+------
+Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2.
+
+Deviations
+----------
+The paper does not say what happens to an arm that is absent from the window, and thus has no mean. Here it is
+pulled: the threshold is min(f(r), window). An arm that was never pulled is always due. `reset_round` and
+`reset_offset` make SW-FE reset as the authors' scripts do.
+
+Late rewards
+------------
+Rounds and thresholds depend on pulls, means on the rewards that have arrived. An arm without a reward is
+pulled only when it is due; if no arm has a reward, the least recently pulled one is. A reward of a pull that
+has left the window is left out.
+
+Absent arms: an arm that is away when it is due misses its turn, and one that joins late catches up (see
+`brigand.policies.forced.turns`).
+
+Cost
+----
+O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
 """
 
 from __future__ import annotations
@@ -166,6 +188,7 @@ class ForcedExploration(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
     reference: ClassVar[str] = "qi2024forced"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         if not isinstance(self.sequence, ExplorationSequence):

@@ -1,9 +1,10 @@
 """Exploration sequences f(r): in round r, an arm that was left alone for f(r) steps is due.
 
-A sequence is non-decreasing and not negative; +inf is allowed and means "never again". Source: Qi, Zhu,
-Guo, "Forced Exploration in Bandit Problems", AAAI 2024, section "Forced exploration" and Corollaries 1-6.
-f is evaluated at r + shift; ``shift=-1`` is what the authors' scripts do. In round 0 the threshold is 0
-whatever the sequence.
+A sequence is non-decreasing and not negative; +inf is allowed and means "never again". f is evaluated at r +
+shift; ``shift=-1`` is what the authors' scripts do. In round 0 the threshold is 0 whatever the sequence.
+
+Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, section "Forced exploration" and
+Corollaries 1-6.
 """
 
 from __future__ import annotations
@@ -199,12 +200,12 @@ class AnytimeExponential(ExplorationSequence):
     it was. Where one arm gets all greedy pulls, each other arm is forced (1 + o(1)) (log t)^2 times in t
     steps, as by `Exponential` with T = t. The minimum is for rounds that end quickly, before rewards come,
     say: an arm is left alone for at most as long as the bandit has lived, and pulled (1 - o(1)) (log t)^2
-    times or more in every run without a window. ``docs/anytime.md`` proves this, says when f wants to
-    decrease, and shows what it costs, and what quick rounds at the start still do.
+    times or more in every run without a window. ``docs/anytime.md`` proves this, says when f would
+    decrease, and shows the cost and the effect that quick rounds at the start still have.
 
-    With a window f is at most the window, and t goes on through the resets: f(1) = exp(1 / log t) is then
-    little more than 1, and in each block between resets f grows the more slowly the later it is. There
-    `Exponential` needs no horizon either, for its base depends on the window.
+    With a window f is at most the window. t goes on through the resets, so f(1) = exp(1 / log t) is little
+    more than 1, and f grows more slowly in every later block between resets. With a window `Exponential`
+    needs no horizon either, for its base depends on the window.
     """
 
     @property
@@ -249,7 +250,7 @@ class Sequence(ExplorationSequence):
     ----------
     values : array-like or callable
         An array holds f(1), f(2), ..., and its last value goes on for ever. A callable takes r = 1, 2, ...
-        and is tabulated, with a check, as far as a run can get (at most `tabulated.MAX_ROUNDS` rounds).
+        and is tabulated, with a check, as far as a run can get (at most `MAX_ROUNDS` rounds).
 
     Raises
     ------

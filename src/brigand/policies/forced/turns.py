@@ -1,13 +1,13 @@
 """Whose turn it is: the rounds of forced exploration, and which arm is due.
 
-An arm is due when it was left alone for as long as it may ``wait``: for f(r) steps in round r, and at once if
-it was never pulled. The round ends when every arm had its turn. Where all arms are there from the beginning,
-that is the paper's rule. Beyond it:
+An arm is due when it was left alone for as long as it may ``wait``: for f(r) steps in round r. An arm that
+was never pulled is due at once. The round ends when every arm has had its turn. Where all arms are there from
+the beginning, that is the paper's rule. Beyond it:
 
 - An arm that joins later, or comes back, has n < r pulls: it waits for f(n) steps until it has caught up.
   (Arms that are there from the beginning have n >= r.)
-- An arm that is not available when it is due misses its turn, which counts as one: the round goes on to its
-  end as if it had been pulled. It keeps its place, and is first once it is back.
+- An arm that is not available when it is due misses its turn. A missed turn counts as a turn: the round goes
+  on to its end as if the arm had been pulled. The arm stays due, and comes first once it is back.
 
 Fields: `HEADER`, with ``step``; `ARM`, with ``pulls``. Parameters: the sequence, as in
 `forced_exploration.ForcedExplorationParameters`.

@@ -1,20 +1,38 @@
 """Catoni's estimator for robust UCB: the kernels behind ``RobustUCB("catoni")``.
 
-With L = 2 log t at step t, n rewards of the arm, and v at least their variance, the estimate is the root of
+Rule
+----
+With L = 2 log t at step t, n rewards of the arm, and v at least their variance, the estimate is the root
+theta of
 
     sum psi(alpha (X - theta)) = 0,   psi(x) = sign(x) log(1 + |x| + x^2 / 2),
     alpha = sqrt(2 L / (n (v + 2 v L / (n - 2 L)))),
 
-and the index is theta + 2 sqrt(v L / n). An arm with fewer than 4 L = 8 log t rewards comes first; but once
-it has had 17 log t pulls, it comes last until that many rewards have arrived (`kernels.choices.needs_pull`).
-psi is the widest that the analysis admits.
+and the index is theta + 2 sqrt(v L / n). Of the functions psi that the analysis admits, this is the widest.
+An arm with fewer than 4 L = 8 log t rewards comes first.
 
-alpha moves with t, so that every arm has a new root at every step: one or two Newton steps from the last
-one. They are kept between the least and the largest reward and shrink that bracket; a step that leaves it is
-replaced by its middle. Newton's steps stop at 1e-7 of the width, which leaves the square of that: the root
-is exact to rounding. Two arms with the same rewards in another order may differ in the last digit.
+Source
+------
+As for robust UCB (`brigand.policies.heavy_tails.robust_ucb`).
 
-Cost: O(t) a step, once or twice; memory O(K + T).
+Deviations
+----------
+None.
+
+Late rewards
+------------
+Once an arm has had 17 log t pulls and still has fewer than 8 log t rewards, it comes last until that many
+have arrived (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(t) a step, once or twice; memory O(K + T).
+
+alpha moves with t, so that every arm has a new root at every step. It is found by one or two Newton steps
+from the last root. These are kept between the least and the largest reward, and shrink that bracket; a step
+that leaves the bracket is replaced by its middle. Newton's steps stop at 1e-7 of the width. The error left is
+the square of that, so the root is exact to rounding. Two arms with the same rewards in another order may
+differ in the last digit.
 """
 
 from __future__ import annotations

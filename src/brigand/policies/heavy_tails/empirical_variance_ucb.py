@@ -1,25 +1,38 @@
-"""Empirical-variance UCB: the stand-in that the seed paper's figures label "Lattimore (2017)".
+"""Empirical-variance UCB: the stand-in that the figures of Qi, Zhu and Guo label "Lattimore (2017)".
 
-Rule, after N pulls of the arm, with its mean and its standard deviation sd (divisor N): pull the arm with
-the largest
+Rule
+----
+After N pulls of the arm, with its mean and its standard deviation sd (divisor N), pull the arm with the
+largest
 
-    mean + sqrt(factor) sd sqrt(log T / N),   factor = 24
+    mean + sqrt(factor) sd sqrt(log T / N),   factor = 24.
 
-after `initial_pulls` of each arm, which are taken in order of index (the least recently pulled arm first).
+Before, every arm is pulled `initial_pulls` times, in order of index (the least recently pulled arm first).
+Ties are broken uniformly, but sd depends in its last digit on the order of an arm's rewards.
 
-With one pull, or any run of equal rewards, sd = 0: the bonus vanishes, and an arm can be left for ever.
-Hence two initial pulls by default, and `c`: the index of an arm with sd = 0 is +inf while N < c log T
-(c = 0: never). The authors' scripts have initial_pulls = 1 and c = 0; the regret's mean is then carried by
-the runs that leave the best arm.
+Source
+------
+The scripts that Qi, Zhu, Guo published with "Forced Exploration in Bandit Problems", AAAI 2024. The paper
+calls the rule an approximation of Lattimore, "A scale free algorithm for stochastic bandits with bounded
+kurtosis", NIPS 2017 (`brigand.policies.heavy_tails.lattimore`). But no kurtosis is in it, and no guarantee is
+known.
 
-Source: the scripts that Qi, Zhu, Guo published with "Forced Exploration in Bandit Problems", AAAI 2024. The
-paper calls it an approximation of Lattimore, "A scale free algorithm for stochastic bandits with bounded
-kurtosis", NIPS 2017 (`brigand.policies.lattimore`), but no kurtosis is in it and no guarantee is known.
-`initial_pulls` and `c` are ours. Ties are broken uniformly, but sd depends in its last digit on the order of
-an arm's rewards. N counts pulls in the initial phase and in N < c log T. An arm with fewer rewards than its
-n0 initial pulls, all of them equal, has the index +inf until it has had 2 n0 + log T pulls; one without a
-reward is chosen last from then on (as by `kernels.choices.needs_pull`, with T for t). Cost: O(K) a step,
-without a root or a logarithm for each arm; memory O(K).
+Deviations
+----------
+The scripts have initial_pulls = 1 and c = 0. With one pull, or any run of equal rewards, sd = 0: the bonus
+vanishes, and an arm can be left for ever. The mean regret of the scripts' rule is carried by the runs that
+leave the best arm. Hence two initial pulls by default, and `c`, which are ours: the index of an arm with sd =
+0 is +inf while N < c log T (c = 0: never).
+
+Late rewards
+------------
+N counts pulls in the initial phase and in N < c log T. An arm with fewer rewards than its n0 initial pulls,
+all of them equal, has the index +inf until it has had 2 n0 + log T pulls. An arm without a reward is chosen
+last from then on (as by `kernels.choices.needs_pull`, with T for t).
+
+Cost
+----
+O(K) a step, without a root or a logarithm for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -138,6 +151,7 @@ class EmpiricalVarianceUCB(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded kurtosis (no guarantee)"
     reference: ClassVar[str] = "qi2024forced"
+    known_from: ClassVar[str] = "authors' code"
 
     def __post_init__(self) -> None:
         name = "EmpiricalVarianceUCB's"

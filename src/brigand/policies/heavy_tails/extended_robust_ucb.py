@@ -1,29 +1,44 @@
-"""Extended robust UCB, a reconstruction: two moments of unknown size, in a known relation.
+"""Extended robust UCB, our reconstruction: two moments of unknown size, in a known relation.
 
-For rewards with E |X - mean|^p <= C (E |X - mean|^q)^(p/q), p > q, 1 < q <= 2. With r = min(p / q, 2),
-L = log(e^(1/8) / delta), delta = 1 / (t^2 log(1 + t)) at step t, n rewards of the arm, MM the median of means
-as in `brigand.policies.robust_ucb`, the index is the largest theta with
+Rule
+----
+For rewards with E |X - mean|^p <= C (E |X - mean|^q)^(p/q), p > q, 1 < q <= 2. Let r = min(p / q, 2), L =
+log(e^(1/8) / delta) and delta = 1 / (t^2 log(1 + t)) at step t. The arm has n rewards, and MM is the median
+of means, as in `brigand.policies.heavy_tails.robust_ucb`. The index is the largest theta with
 
     theta <= MM(X) + (12 v(theta))^(1/q) (16 L / n)^((q-1)/q),
     v(theta) = MM(|X - theta|^q) / (1 - (24 C)^(1/r) (16 L / n)^((r-1)/r)),
 
-and +inf where the denominator is 0 or less, or where there is no largest one. For p = 4 and q = 2, C bounds
-the kurtosis, sqrt(12 (C - 1)) stands in place of (24 C)^(1/2), and the rule is that of
-`brigand.policies.lattimore`, whose proof that there is one root, and whose method to find it, hold here with
-L^q norms. Ties are broken uniformly. An arm with n0 rewards or fewer, n0 those up to which its index is
-infinite, is pulled before others until it has had 2 n0 + log t pulls, then after them
-(`kernels.choices.needs_pull`).
-
-**A reconstruction**, not the published rule: Liu, Chen, Deng, Wu, "Extended UCB policies for multi-armed
-bandit problems", arXiv 1112.1768, version 3, 2022, are known to us by their abstract alone. The index was
-proved to be an upper confidence bound; its constants may differ from theirs, and delta is Lattimore's.
+and +inf where the denominator is 0 or less, or where there is no largest theta. Ties are broken uniformly.
+For p = 4 and q = 2, C bounds the kurtosis, and sqrt(12 (C - 1)) stands in place of (24 C)^(1/2): the rule is
+then that of `brigand.policies.heavy_tails.lattimore`. The proof given there that there is one root, and the
+method to find it, hold here with L^q norms.
 
 **It only samples uniformly at usual horizons**: for p = 4, q = 2, C = 3, until n >= 18,340 at t = 100,000. A
-smaller `c` in place of 16 is a heuristic. Cost: O(K) a step while indices are infinite; a finite one takes
-about ten passes over the arm's rewards. Memory O(K + T).
+smaller `c` in place of 16 is a heuristic.
+
+Source
+------
+**A reconstruction**, not the published rule. Liu, Chen, Deng, Wu, "Extended UCB policies for multi-armed
+bandit problems", arXiv 1112.1768, version 3, 2022, are known to us by their abstract alone. The index was
+proved to be an upper confidence bound.
+
+Deviations
+----------
+Not known: the constants may differ from those of the paper, and delta is Lattimore's.
+
+Late rewards
+------------
+Let n0 be the number of rewards up to which an arm's index is infinite. An arm with n0 rewards or fewer is
+pulled before others until it has had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step while indices are infinite; a finite one takes about ten passes over the arm's rewards. Memory
+O(K + T).
 
 Distances from MM(X) are taken in units of the median of the blocks' largest ones, and cut off at 1e150 of
-these: the rewards may have any scale, and an outlier of any size spoils its own block alone.
+these units. So the rewards may have any scale, and an outlier of any size spoils its own block alone.
 """
 
 from __future__ import annotations
@@ -167,6 +182,7 @@ class ExtendedRobustUCB(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "p-th moment bounded by the q-th"
     reference: ClassVar[str] = "liu2022extended"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         self._keep(q=checks.number("ExtendedRobustUCB's q", self.q, 1.0, 2.0, above=1.0))

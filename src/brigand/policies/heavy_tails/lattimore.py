@@ -1,35 +1,52 @@
 """The scale-free UCB of Lattimore, for rewards with bounded kurtosis.
 
-With L = log(e^(1/8) / delta), delta = 1 / (t^2 log(1 + t)) at step t, n rewards of the arm, MM the median of
-means over max(1, floor(min(8 L, n / 2))) blocks (as in `brigand.policies.robust_ucb`), and kurtosis E (X -
-mean)^4 / variance^2 <= kappa, the index is the largest theta with
+Rule
+----
+Let kappa be at least the kurtosis E (X - mean)^4 / variance^2, L = log(e^(1/8) / delta) and delta = 1 / (t^2
+log(1 + t)) at step t. The arm has n rewards, and MM is the median of means over
+max(1, floor(min(8 L, n / 2))) blocks (as in `brigand.policies.heavy_tails.robust_ucb`). The index is the
+largest theta with
 
     theta <= MM(X) + u sqrt(MM((X - theta)^2) / (1 - u sqrt(kappa - 1))),   u = C1 sqrt(L / n),
 
-and +inf where the denominator is 0 or less, or where there is no largest one, which is while u^2 + u
-sqrt(kappa - 1) >= 1, that is for n <= n0. Ties are broken uniformly. An arm with n0 rewards or fewer is
-pulled before others until it has had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`). The
-rule needs no scale: adding a number to all rewards, or multiplying them, changes no choice, but for rounding.
+and +inf where the denominator is 0 or less, or where there is no largest theta. That is so while u^2 + u
+sqrt(kappa - 1) >= 1, that is for n <= n0. Ties are broken uniformly. The rule needs no scale: adding a number
+to all rewards, or multiplying them, changes no choice, but for rounding.
 
-Limits: an outlier of any size spoils its own block alone; but rewards are squared, so that the distances of
-usual ones from MM(X) should lie between 1e-150 and 1e150. With larger ones in half of the blocks, the index
-is +inf; smaller ones count as 0.
+**It only samples uniformly at usual horizons**: for kappa = 3, every index is +inf until n >= 18,340 at t =
+100,000. A smaller `c1`, such as sqrt(2), is a heuristic without the proof.
 
-How it is found: sqrt(MM((X - theta)^2)) changes by at most the change of theta, since the root of a block's
-mean square does, and so do order statistics and the root mean square of two. With the factor w < 1 before
-it, theta - MM(X) - w sqrt(...) increases, its only root is the index, and with R the square root at
-theta = MM(X) the root is between w R / (1 + w) and w R / (1 - w) above MM(X): no search for a bracket, and no
-doubt about the largest root. It is narrowed by the secant method (the Illinois variant of regula falsi).
+Source
+------
+Lattimore, "A scale free algorithm for stochastic bandits with bounded kurtosis", NIPS 2017. **A
+reconstruction**: its text was not at hand. The rule, delta and C1 = sqrt(192) are quoted from memory; that
+the index is an upper confidence bound was proved anew from C1.
 
-**It only samples uniformly at usual horizons**: for kappa = 3, every index is +inf until n >= 18,340 at
-t = 100,000. A smaller `c1`, such as sqrt(2), is a heuristic without the proof.
+Deviations
+----------
+Not known.
 
-Source: Lattimore, "A scale free algorithm for stochastic bandits with bounded kurtosis", NIPS 2017. Its text
-was not at hand: the rule, delta and C1 = sqrt(192) are quoted from memory; that the index is an upper
-confidence bound was proved anew from C1. Cost: O(K) a step while indices are infinite; a finite one costs
-about ten times O(log t), from the means and variances of the blocks. These are made anew from the rewards,
-as a difference of sums of squares would cancel: O(n) about once in 16 log t pulls of the arm. Memory
-O(K + T).
+Late rewards
+------------
+An arm with n0 rewards or fewer is pulled before others until it has had 2 n0 + log t pulls, then after them
+(`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step while indices are infinite. A finite one costs about ten times O(log t), from the means and
+variances of the blocks. These are made anew from the rewards, because a difference of sums of squares would
+cancel: O(n), about once in 16 log t pulls of the arm. Memory O(K + T).
+
+How the index is found: sqrt(MM((X - theta)^2)) changes by at most the change of theta, since the root of a
+block's mean square does, and so do order statistics and the root mean square of two. With the factor w < 1
+before it, theta - MM(X) - w sqrt(...) increases, and its only root is the index. With R the square root at
+theta = MM(X), the root lies between w R / (1 + w) and w R / (1 - w) above MM(X). So no bracket has to be
+searched for, and there is no doubt about the largest root. It is narrowed by the secant method (the Illinois
+variant of regula falsi).
+
+Limits: an outlier of any size spoils its own block alone. But rewards are squared, so the distances of usual
+ones from MM(X) should lie between 1e-150 and 1e150. With larger ones in half of the blocks, the index is
++inf; smaller ones count as 0.
 """
 
 from __future__ import annotations
@@ -221,6 +238,7 @@ class Lattimore(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded kurtosis"
     reference: ClassVar[str] = "lattimore2017scale"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         self._keep(kurtosis=checks.number("Lattimore's kurtosis", self.kurtosis, 1.0))

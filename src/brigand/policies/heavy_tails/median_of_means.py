@@ -1,12 +1,13 @@
 """The median of means of every arm's rewards, kept up to date: for robust UCB, Lattimore's and its extension.
 
-The n rewards of an arm, in order of arrival, make max(1, min(B, floor(n / 2))) blocks of equal length, B the
-header's ``blocks``; the rest is left out. The means stand until the number of blocks or their length changes,
-about once in as many pulls as there are blocks. They come from prefix sums, kept with what rounding took:
-exact beside one outlier of any size, and to 1e-16 of the second largest beside more.
+The n rewards of an arm, in order of arrival, make max(1, min(B, floor(n / 2))) blocks of equal length, where
+B is the header's ``blocks``; the rewards that are left over are left out. The block means are kept until the
+number of blocks or their length changes, about once in as many pulls as there are blocks. They come from
+prefix sums, kept with what rounding took from them. So they are exact beside one outlier of any size; beside
+more than one, they are exact to 1e-16 of the second largest.
 
 Fields: ``log``, ``blocks`` of the header; ``count``, ``estimate``, ``blocks``, ``length`` of an arm; the
-memory is that of `brigand.policies.history`, with rows that begin as `MEDIAN_ROW`.
+memory is that of `brigand.policies.kernels.history`, with rows that begin as `MEDIAN_ROW`.
 """
 
 from __future__ import annotations

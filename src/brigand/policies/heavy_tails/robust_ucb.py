@@ -1,27 +1,44 @@
 """Robust UCB: upper confidence bounds of robust means, for rewards with heavy tails.
 
-With L = 2 log t at step t, n rewards X_1, ..., X_n of the arm in order of arrival, the index is
+Rule
+----
+With L = 2 log t at step t, and n rewards X_1, ..., X_n of the arm, pull the arm with the largest index
 
     truncated   1/n sum X_j 1{|X_j| <= (u j / L)^(1/(1+eps))} + 4 u^(1/(1+eps)) (L / n)^(eps/(1+eps))
     median      the median of k block means + (12 v)^(1/(1+eps)) (16 (L + 1/8) / n)^(eps/(1+eps))
-    catoni      Catoni's estimate + 2 sqrt(v L / n), eps = 1: see `brigand.policies.catoni`
+    catoni      Catoni's estimate + 2 sqrt(v L / n), eps = 1: see `brigand.policies.heavy_tails.catoni`
 
-where u >= E |X|^(1+eps) is a raw moment, v >= E |X - mean|^(1+eps) a central one, 0 < eps <= 1; the k =
-max(1, floor(min(8 (L + 1/8), n / 2))) blocks have floor(n / k) rewards each and the rest is left out; the
+where u >= E |X|^(1+eps) is a raw moment, v >= E |X - mean|^(1+eps) a central one, and 0 < eps <= 1. The k =
+max(1, floor(min(8 (L + 1/8), n / 2))) blocks have floor(n / k) rewards each, and the rest is left out. The
 median of an even number of means is the middle of the two middle ones.
 
-First pulls: n0 = one, two, and 8 log t of each arm. An arm with fewer rewards than that is pulled before
-others until it has had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`). Ties are broken
-uniformly. With rewards out of order, j and the blocks follow the order of arrival.
+An arm with fewer than n0 rewards comes first: n0 is one for the truncated mean, two for the median, and 8 log
+t for Catoni's estimate. Ties are broken uniformly.
 
-Source: Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Transactions on Information Theory 59,
-2013; constants as in two independent implementations.
+Source
+------
+Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Transactions on Information Theory 59, 2013. **A
+reconstruction**: the constants are those of two independent implementations, not read in the paper.
 
-Cost. Truncated: L grows, so that a reward once truncated stays so. Each arm knows the L at which the next
-of its rewards goes, and sums anew only then, O(n): at most once for each truncated reward, and on average
-there are at most 2 log T log n of them; nothing is subtracted, since 1e300 would leave its rounding behind.
-Median: the means stand until k or the block length changes, about once in k pulls; then O(k) from prefix
-sums, which are kept with what rounding took from them. Both: O(K) a step otherwise. Memory O(K + T).
+Deviations
+----------
+None known.
+
+Late rewards
+------------
+The j and the blocks follow the order in which rewards arrive. An arm with fewer than n0 rewards is pulled
+before others until it has had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step, but for the following; memory O(K + T). Catoni's estimate costs more.
+
+Truncated: L grows, so a reward once truncated stays so. Each arm knows the L at which the next of its rewards
+goes, and sums anew only then, O(n). That happens at most once for each truncated reward, and on average there
+are at most 2 log T log n of them. Nothing is subtracted, since 1e300 would leave its rounding behind.
+
+Median: the means are kept until k or the block length changes, about once in k pulls. They then cost O(k)
+from prefix sums, which are kept with what rounding took from them.
 """
 
 from __future__ import annotations
@@ -206,6 +223,7 @@ class RobustUCB(Policy):
     arm: ClassVar[Table] = TRUNCATED_ARM
     assumption: ClassVar[str] = "finite moment of order 1 + eps"
     reference: ClassVar[str] = "bubeck2013bandits"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         if not isinstance(self.estimator, str) or self.estimator not in ESTIMATORS:

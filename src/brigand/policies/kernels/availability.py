@@ -1,8 +1,8 @@
-"""Arms that are no candidates for a while, or for ever: what is kept by policies that must know of it.
+"""Which arms are not available, for a while or for ever: notes of policies that must know.
 
-Most policies need not: they compare the candidates alone. Those whose decisions hang on what all arms have
-done (a leader, a turn, a weight) note here which arms a decision is made without. `miss` is their fourth
-kernel; fields: `HEADER` and `ARM`, and ``step`` of the header.
+Most policies only compare the candidates, and need no notes. But the decisions of some depend on what all
+arms have done (a leader, a turn, a weight): they note which arms were no candidates at a step. `miss` is
+their fourth kernel; fields: `HEADER` and `ARM`, and ``step`` of the header.
 """
 
 from __future__ import annotations

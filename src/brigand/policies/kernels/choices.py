@@ -1,8 +1,8 @@
 """Choices with fair ties, the leader, whose turn it is, and which arms must be pulled before others.
 
 They rely on these fields: ``count``, ``mean`` (of rewards so far) and ``last`` (step of the last pull, 0 if
-none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over
-indices: to iterate over an array costs a step of FE 15 ns, because Numba counts references to it.
+none) of an arm; ``step``, ``leader``, ``second`` of the header. Loops run over indices: iterating over an
+array would add 15 ns to a step of FE, because Numba counts references to it.
 """
 
 from __future__ import annotations

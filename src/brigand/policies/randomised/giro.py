@@ -1,22 +1,38 @@
 """GIRO: the largest mean of a bootstrap of each arm's rewards, with ones and zeros mixed in.
 
-Rule, for rewards in [0, 1]: an arm with s >= 1 rewards has a history of these and of m = a s zeros and m ones
-(for a s that is no integer, at every step its floor or, with probability a s - floor(a s), its ceiling). Draw
-n = s + 2 m times from the history, with replacement; pull the arm with the largest mean of the draws.
+Rule
+----
+Rewards lie in [0, 1]. An arm with s >= 1 rewards has a history of these and of m = a s zeros and m ones. (For
+an a s that is no integer, m is at every step its floor or, with probability a s - floor(a s), its ceiling.)
+Draw n = s + 2 m times from the history, with replacement, and pull the arm with the largest mean of the
+draws. Every arm is pulled once first, in random order. Ties are broken uniformly.
 
-Zeros and ones are counted and never drawn one by one. With `c` other rewards, z zeros and o ones,
+a = 1 is safe by the theory; 1/3 and 0.1 do better in practice.
+
+Source
+------
+Kveton, Szepesvari, Vaswani, Wen, Lattimore, Ghavamzadeh, "Garbage in, reward out: bootstrapping exploration
+in multi-armed bandits", ICML 2019, Algorithm 1. For an a s that is no integer, as in
+github.com/DataWraith/banditbench.
+
+Deviations
+----------
+None in law: zeros and ones are counted and never drawn one by one. With c other rewards, z zeros and o ones,
 pseudo-rewards included, the draw has
 
     B ~ Binomial(n, c / n) of the others, uniform ones, and Binomial(n - B, o / (o + z)) ones:
 
-for {0, 1} rewards a single number, Binomial(n, o / n) / n. Every arm is pulled once first, in random order;
-an arm whose rewards are all still to come is pulled before others until it has had 2 + log t pulls, then
-after them (`kernels.choices.needs_pull`). Ties: uniform.
+for {0, 1} rewards a single number, Binomial(n, o / n) / n.
 
-Source: Kveton, Szepesvari, Vaswani, Wen, Lattimore, Ghavamzadeh, "Garbage in, reward out: bootstrapping
-exploration in multi-armed bandits", ICML 2019, Algorithm 1. a = 1 is safe by its theory; 1/3 and 0.1 do
-better in practice. Assumption: bounded rewards. Cost: O(K) a step for {0, 1} rewards, otherwise O(number of
-all rewards so far that are neither 0 nor 1); memory O(K + T).
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step for {0, 1} rewards, otherwise O(number of all rewards so far that are neither 0 nor 1); memory
+O(K + T).
 """
 
 from __future__ import annotations
@@ -130,6 +146,7 @@ class GIRO(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "kveton2019garbage"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,24 +1,41 @@
 """Thompson sampling for bounded rewards: non-parametric (NPTS) and on a grid (Multinomial TS).
 
+Rule
+----
 NPTS, rewards in [0, 1]: the history of every arm begins with the upper bound 1, which is not a pull. Draw
-weights w ~ Dirichlet(1, ..., 1) over the history and pull the arm with the largest sum w_i x_i. The weights
-are exponential numbers over their sum; those of the ones add up to a Gamma number, and so do those of the
-zeros, so that only other rewards need a number each. For {0, 1} rewards, o ones (the first included) and z
-zeros, the index is Beta(o, z). There is no initial round: the index of an arm without a pull is 1.
+weights w ~ Dirichlet(1, ..., 1) over the history, and pull the arm with the largest sum w_i x_i. There is no
+initial round: the index of an arm without a pull is 1.
 
-Multinomial TS, rewards on the grid 0, 1/M, ..., 1: w ~ Dirichlet(1 + c_0, ..., 1 + c_M), c_m the number of
-rewards m / M; the arm with the largest sum w_m m / M. Other rewards are rounded to one of the two
-neighbours on the grid at random, so that the mean is kept: with M = 1 this is Thompson sampling with a
-Beta(1, 1) prior. The rounding depends on the run's key and the step of the pull alone, so that late rewards
-may come in any order. An arm without a reward has the prior.
+Multinomial TS, rewards on the grid 0, 1/M, ..., 1: w ~ Dirichlet(1 + c_0, ..., 1 + c_M), with c_m the number
+of rewards m / M. Pull the arm with the largest sum w_m m / M. Other rewards are rounded to one of the two
+neighbours on the grid at random, so that the mean is kept. With M = 1 this is Thompson sampling with a
+Beta(1, 1) prior.
 
-Ties are broken uniformly. NPTS: an arm whose rewards are all still to come has the index 1 until it has had
-2 + log t pulls, and is chosen after all others from then on (`kernels.choices.needs_pull`).
+Ties are broken uniformly. Both are asymptotically optimal: NPTS for all bounded rewards, the other one on the
+grid.
 
-Source: Riou, Honda, "Bandit algorithms based on Thompson sampling for bounded reward distributions", ALT
-2020. Assumption: bounded rewards (both are asymptotically optimal: NPTS for all of them, the other on the
-grid). Cost a step: NPTS O(K) for {0, 1} rewards, otherwise O(number of all rewards so far that are neither
-0 nor 1); Multinomial TS O(K M). Memory: O(K + T); O(K M).
+Source
+------
+Riou, Honda, "Bandit algorithms based on Thompson sampling for bounded reward distributions", ALT 2020.
+
+Deviations
+----------
+None in law. The weights of NPTS are exponential numbers over their sum. Those of the ones add up to a Gamma
+number, and so do those of the zeros, so that only other rewards need a number each. For {0, 1} rewards, with
+o ones (the first included) and z zeros, the index is Beta(o, z).
+
+Late rewards
+------------
+NPTS: an arm that was pulled, and has no reward yet, has the index 1 until it has had 2 + log t pulls, and is
+chosen after all others from then on (`kernels.choices.needs_pull`).
+
+Multinomial TS: an arm without a reward is drawn from the prior. The rounding depends on the run's key and the
+step of the pull alone, so that late rewards may come in any order.
+
+Cost
+----
+NPTS: O(K) a step for {0, 1} rewards, otherwise O(number of all rewards so far that are neither 0 nor 1);
+memory O(K + T). Multinomial TS: O(K M) a step; memory O(K M).
 """
 
 from __future__ import annotations
@@ -167,6 +184,7 @@ class NPTS(BoundedPolicy):
     arm: ClassVar[Table] = NPTS_ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "riou2020bandit"
+    known_from: ClassVar[str] = "published"
 
     @property
     def must_know(self) -> str:
@@ -202,6 +220,7 @@ class MultinomialTS(BoundedPolicy):
     arm: ClassVar[Table] = MULTINOMIAL_ARM
     assumption: ClassVar[str] = "bounded, on a grid"
     reference: ClassVar[str] = "riou2020bandit"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,17 +1,31 @@
-"""PHE, perturbed-history exploration: the largest mean of the rewards and as many coin tosses, times a.
+"""PHE, perturbed-history exploration: the largest mean of the rewards and a times as many coin tosses.
 
-Rule, for rewards in [0, 1] and an arm with s >= 1 of them, of sum V: pull the arm with the largest
+Rule
+----
+Rewards lie in [0, 1]. For an arm with s >= 1 rewards, of sum V, pull the arm with the largest
 
     (V + U) / (s + ceil(a s)),    U ~ Binomial(ceil(a s), 1/2), drawn anew at every step.
 
-Every arm is pulled once first, in random order; an arm whose rewards are all still to come is pulled before
-others until it has had 2 + log t pulls, then after them (`kernels.choices.needs_pull`). Ties: uniform. The
-product a s is taken as the number it is meant to be: 1.1 times 50 is 55.
+Every arm is pulled once first, in random order. Ties are broken uniformly.
 
-Source: Kveton, Szepesvari, Ghavamzadeh, Boutilier, "Perturbed-history exploration in stochastic multi-armed
-bandits", IJCAI 2019, Algorithm 1. The theory needs a > 1 in the first version and a > 2 in a later one (both
-from memory, not re-read); a = 1.1 is used in practice, a < 1 can have linear regret. Assumption: bounded
-rewards. Cost: O(K) a step, one binomial number for each arm; memory O(K).
+Source
+------
+Kveton, Szepesvari, Ghavamzadeh, Boutilier, "Perturbed-history exploration in stochastic multi-armed bandits",
+IJCAI 2019, Algorithm 1. The theory needs a > 1 in the first version and a > 2 in a later one (both from
+memory, not re-read). a = 1.1 is used in practice; a < 1 can have linear regret.
+
+Deviations
+----------
+None. The product a s is taken as the number it is meant to be: 1.1 times 50 is 55.
+
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step, one binomial number for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -100,6 +114,7 @@ class PHE(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "kveton2019perturbed"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,20 +1,38 @@
 """ReBoot: the largest mean of a bootstrap of the residuals, two large residuals added to each arm's.
 
-Rule, for an arm with s >= 1 rewards x: residuals e_i = x_i - mean, and e_{s+1} and e_{s+2} = +-sqrt(s + 2)
-sigma; the arm with the largest mean + (1 / (s + 2)) sum w_i e_i, the weights w_i independent, with mean 0 and
-variance 1. Here they are standard normal, so that the index is drawn from its law
+Rule
+----
+An arm with s >= 1 rewards x has the residuals e_i = x_i - mean, and two more, e_{s+1} and e_{s+2} =
++-sqrt(s + 2) sigma. Pull the arm with the largest
+
+    mean + (1 / (s + 2)) sum w_i e_i,
+
+the weights w_i independent, with mean 0 and variance 1. Every arm is pulled once first, in random order. Ties
+are broken uniformly. The analysis is for Gaussian rewards.
+
+`sigma` is the scale of the two pseudo-residuals. The theory takes 1.5 times the rewards' standard deviation,
+hence the default for unit variance. It explores much, and 0.25 to 0.5 do better for short runs in [0, 1].
+
+Source
+------
+Wang, Yu, Hao, Cheng, "Residual bootstrap exploration for bandit algorithms", arXiv 2002.08436, 2020.
+
+Deviations
+----------
+None. Weights are standard normal here, so that the index is drawn from its law
 
     N(mean, (Q + 2 (s + 2) sigma^2) / (s + 2)^2),    Q = sum (x_i - mean)^2,
 
-for which s, the mean and Q suffice. Every arm is pulled once first, in random order; an arm whose rewards
-are all still to come is pulled before others until it has had 2 + log t pulls, then after them
-(`kernels.choices.needs_pull`). Ties: uniform.
+for which s, the mean and Q suffice.
 
-`sigma` is the scale of the two pseudo-residuals. The theory takes 1.5 times the rewards' standard deviation,
-hence the default for unit variance; it explores much, and 0.25 to 0.5 do better for short runs in [0, 1].
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.choices.needs_pull`).
 
-Source: Wang, Yu, Hao, Cheng, "Residual bootstrap exploration for bandit algorithms", arXiv 2002.08436,
-2020. Assumption: Gaussian rewards (the analysis). Cost: O(K) a step; memory O(K).
+Cost
+----
+O(K) a step; memory O(K).
 """
 
 from __future__ import annotations
@@ -98,6 +116,7 @@ class ReBoot(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "wang2020residual"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         self._keep(sigma=checks.number("ReBoot's sigma", self.sigma, above=0.0))

@@ -1,26 +1,45 @@
 """Thompson sampling: pull the arm whose mean is largest in a draw from the posterior.
 
-Beta, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + N - S), with every reward x first replaced by a
-Bernoulli(x) number (Agrawal, Goyal, "Analysis of Thompson sampling for the multi-armed bandit problem",
-COLT 2012, Algorithms 1 and 2). The Bernoulli number depends on the run's key and the step of the pull
-alone, so that late rewards may come in any order.
+Rule
+----
+Draw theta for each arm, and pull the arm with the largest; ties are broken uniformly.
 
-Gaussian, known sigma, flat prior: theta ~ N(mean, sigma^2 / N), after one pull of each arm (the benchmark
-of Baudry, Kaufmann, Maillard, "Sub-sampling for efficient non-parametric bandit exploration", NeurIPS 2020).
+Beta, rewards in [0, 1]: theta ~ Beta(1 + S, 1 + N - S), with S the sum of N rewards, every reward x first
+replaced by a Bernoulli(x) number.
+
+Gaussian, known sigma, flat prior: theta ~ N(mean, sigma^2 / N), after one pull of each arm.
 
 Gaussian, unknown variance, prior density of sigma^2 proportional to (sigma^2)^(-1-alpha) with alpha = -1:
-theta = mean + t sqrt(Q / (N nu)), t Student with nu = N + 2 alpha - 1 = N - 3 degrees of freedom,
-Q = sum (x - mean)^2. Source: Honda, Takemura, "Optimality of Thompson sampling for Gaussian bandits
-depends on priors", AISTATS 2014; there alpha < 0 is asymptotically optimal and Jeffreys' alpha = 0 is not.
-The number of initial pulls, max(2, 3 - floor(2 alpha)) = 5, is quoted from memory of that paper, not
-re-read; the posterior is proper from N = 4 on. Where the first rewards of an arm are equal, Q = 0 and theta =
-mean: on rewards that are not Gaussian, such as 0 and 1, it may be given up.
+theta = mean + t sqrt(Q / (N nu)), where t is Student with nu = N + 2 alpha - 1 = N - 3 degrees of freedom,
+and Q = sum (x - mean)^2. Every arm is pulled max(2, 3 - floor(2 alpha)) = 5 times first; the posterior is
+proper from N = 4 on. alpha < 0 is asymptotically optimal, and Jeffreys' alpha = 0 is not. Where the first
+rewards of an arm are equal, Q = 0 and theta = mean: on rewards that are not Gaussian, such as 0 and 1, the
+arm may be given up.
 
-Both Gaussian ones: an arm with fewer rewards than its n0 = 1 or 5 initial pulls is pulled before others until
-it has had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`). Beta: one without a reward has
-the prior.
+Source
+------
+Beta: Agrawal, Goyal, "Analysis of Thompson sampling for the multi-armed bandit problem", COLT 2012,
+Algorithms 1 and 2. Gaussian, known sigma: the benchmark of Baudry, Kaufmann, Maillard, "Sub-sampling for
+efficient non-parametric bandit exploration", NeurIPS 2020. Gaussian, unknown variance, the default: Honda,
+Takemura, "Optimality of Thompson sampling for Gaussian bandits depends on priors", AISTATS 2014. The last is
+**a reconstruction** in one point: the number of initial pulls is quoted from memory of that paper, not
+re-read.
 
-Cost: O(K) a step; memory O(K).
+Deviations
+----------
+None.
+
+Late rewards
+------------
+Beta: an arm without a reward is drawn from the prior. The Bernoulli number depends on the run's key and the
+step of the pull alone, so that late rewards may come in any order.
+
+Gaussian: an arm with fewer rewards than its n0 = 1 or 5 initial pulls is pulled before others until it has
+had 2 n0 + log t pulls, then after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step; memory O(K).
 """
 
 from __future__ import annotations
@@ -154,6 +173,7 @@ class ThompsonBeta(BoundedPolicy):
     arm: ClassVar[Table] = BETA_ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "agrawal2012analysis"
+    known_from: ClassVar[str] = "published"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonBetaParameters:
         return ThompsonBetaParameters(float(self.low), float(self.high - self.low))
@@ -180,6 +200,7 @@ class ThompsonGaussian(Policy):
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "honda2014optimality"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         if self.sigma is not None:

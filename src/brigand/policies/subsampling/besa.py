@@ -1,24 +1,38 @@
 """BESA: best empirical sampled average, of histories sub-sampled to the same length.
 
-Rule, two arms a and b with N_a <= N_b rewards: draw N_a rewards of b without replacement; the arm with the
-larger sum (its own N_a rewards against the sub-sample) wins, ties go to the arm with fewer pulls, then to
-either. K arms: shuffled, then a knockout tournament, in which an arm without an opponent goes on; the winner
-is pulled. Every arm is pulled `n0` times first, fewest pulls first, in random order (`n0=1` is the published
-rule; 10 spares it most of its rare bad runs). If some of these rewards are late or lost, it is pulled on, up
-to 2 n0 + log(n + 1) times after n pulls; then it competes with what it has, and without any loses to any
-other.
+Rule
+----
+Two arms a and b with N_a <= N_b rewards are compared so: draw N_a rewards of b without replacement. The arm
+with the larger sum wins (a has its own N_a rewards, b the sub-sample). Ties go to the arm with fewer pulls,
+then to either.
 
-Source: Baransi, Maillard, Mannor, "Sub-sampling for multi-armed bandits", ECML PKDD 2014. The tie rule is
-that of the package SMPyBandits; the code of Baudry, Kaufmann, Maillard (NeurIPS 2020) tosses a coin.
+K arms are shuffled and play a knockout tournament, in which an arm without an opponent goes on; the winner is
+pulled. Every arm is pulled `n0` times first, fewest pulls first, in random order. `n0=1` is the published
+rule; 10 spares it most of its rare bad runs.
 
-If all rewards of the longer history are 0 or 1, the number of ones in the sub-sample is hypergeometric and is
-drawn as such: the same law, without a look at the history.
+Source
+------
+Baransi, Maillard, Mannor, "Sub-sampling for multi-armed bandits", ECML PKDD 2014. **A reconstruction** in one
+point: the tie rule is that of the package SMPyBandits. The code of Baudry, Kaufmann, Maillard (NeurIPS 2020)
+tosses a coin.
 
-Sums of rewards are kept with what rounding took from them (`arithmetic.two_sum`), and compared up to the
-rounding of the rewards themselves, if these are of one sign: ties are ties, and 0.1 + 0.2 ties with 0.3.
+Deviations
+----------
+None in law. If all rewards of the longer history are 0 or 1, the number of ones in the sub-sample is
+hypergeometric and is drawn as such, without a look at the history.
 
-Cost: O(K) comparisons a step, each O(n) for sub-samples of n rewards, or O(sqrt n) for rewards of 0 and 1;
-memory O(T), and an array of 4 n numbers while a sub-sample is drawn.
+Sums of rewards are kept with what rounding took from them (`kernels.arithmetic.two_sum`). They are compared
+up to the rounding of the rewards themselves, if these are of one sign: 0.1 + 0.2 ties with 0.3.
+
+Late rewards
+------------
+If some rewards of the initial pulls are late or lost, the arm is pulled on, up to 2 n0 + log(n + 1) times
+after n pulls of all arms. Then it competes with what it has; an arm without any reward loses to any other.
+
+Cost
+----
+O(K) comparisons a step, each O(n) for sub-samples of n rewards, or O(sqrt n) for rewards of 0 and 1; memory
+O(T), and an array of 4 n numbers while a sub-sample is drawn.
 """
 
 from __future__ import annotations
@@ -135,6 +149,7 @@ class BESA(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "baransi2014sub"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n0", checks.integer("BESA's n0", self.n0, 1, checks.MAX_STEPS))

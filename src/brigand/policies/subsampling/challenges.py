@@ -1,18 +1,22 @@
 """Rounds in which arms challenge the most pulled one: what SSMC, SSTC and the sub-sampling policies share.
 
-Rounds r = 1, 2, ...; round 1 pulls every arm. Later, the leader l is the arm with most rewards N; ties go to
-the largest sum of rewards, then to the previous leader, then are broken uniformly. Challengers k with
-N_k < N_l challenge the leader; the round pulls those that win, in random order, or the leader if none does.
+Rounds are counted r = 1, 2, ...; round 1 pulls every arm. Later, the leader l is the arm with most rewards
+N_l. Ties go to the largest sum of rewards, then to the previous leader, then are broken uniformly. The arms k
+with N_k < N_l challenge the leader. The round pulls those that win, in random order, or the leader if none
+does. A round's random choices depend on the run's key and r alone.
+
 Sources: Chan, Annals of Statistics 48(1), 2020; Baudry, Kaufmann, Maillard, NeurIPS 2020.
 
-Late rewards: a round begins with what has arrived by then (a later arrival redraws a round not yet begun). An
-arm counts as pulled too rarely by its pulls; it challenges by its rewards. An arm without any is in the round
-until it has been pulled 2 + log(n + 1) times, n the number of all pulls, and then waits for its first one.
-Candidates: a round is of the arms that were available at the latest decision, the leader too. Where others
-are by now, the next arm of the round that is a candidate is pulled; if none is, the rest of the round is
-dropped, and what is pulled is the first arm of a round of the candidates. Arms that join late, and all beat
-the leader, are pulled alike until one of them has more rewards. A round's random choices depend on the run's
-key and r alone.
+Late rewards: a round is decided by the rewards that have arrived before its first pull. Whether an arm was
+pulled too rarely (forced exploration) depends on its pulls; in a challenge its rewards count. An arm without
+any reward is in every round until it has been pulled 2 + log(n + 1) times, n the number of all pulls, and
+then waits for its first one.
+
+Absent arms: a round is made for the arms that were available at the latest decision, and its leader is one of
+them. Other arms may be available at the next one. Then the next arm of the round that is a candidate is
+pulled. If no arm that is left in the round is a candidate, the round ends, and the first arm of a new round,
+made for the candidates, is pulled. Arms that join late and all beat the leader are pulled equally often,
+until one of them has more rewards than the leader.
 """
 
 from __future__ import annotations

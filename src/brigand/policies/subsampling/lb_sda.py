@@ -1,16 +1,35 @@
 """LB-SDA-LM: LB-SDA with limited memory.
 
-Rounds, late rewards and candidates as in `challenges`, comparisons as in `sub_sampling` (the last block). An
-arm keeps its last m_r rewards, m_r = max(least, log(r)^2 + extra) in round r: if it holds m_r or more, the
-oldest is dropped before a new one is added. Counts and sums for the leader are of all rewards; a challenger
-with N_k < N_l challenges with the n_k rewards that it keeps against the last n_k that the leader keeps.
+Rule
+----
+Rounds and leader are as in `brigand.policies.subsampling.challenges`, and comparisons as in LB-SDA: with the
+leader's last rewards (`brigand.policies.subsampling.sub_sampling`). But an arm keeps only its last m_r
+rewards, m_r = max(least, log(r)^2 + extra) in round r: if it holds m_r or more, the oldest is dropped before
+a new one is added. Counts and sums for the choice of the leader are of all rewards. A challenger with N_k <
+N_l challenges with the n_k rewards that it keeps, against the last n_k that the leader keeps.
 
-Source: Baudry, Russac, Cappe, "On limited-memory subsampling strategies for bandits", ICML 2021, by its
-authors' code; the paper's text was not at hand. The code forces with the cube root of the logarithm; for the
-paper's sqrt(log), quoted from memory, set `forced="sqrt_log"`.
+Forced exploration: a challenger with fewer pulls than the cube root of log r wins without a comparison.
 
-Sums are exact, and ties are ties (see `exact_history`); prefix sums begin anew with every turn of a ring, so
-that what has been dropped leaves no rounding. Cost: O(K) a round; memory O(K m_T).
+Source
+------
+Baudry, Russac, Cappe, "On limited-memory subsampling strategies for bandits", ICML 2021, by its authors'
+code; the paper's text was not at hand.
+
+Deviations
+----------
+From the paper, not from the code: the code forces with the cube root of the logarithm. For the paper's
+sqrt(log), quoted from memory, set `forced="sqrt_log"`.
+
+Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`). The kept rewards are a ring,
+and prefix sums begin anew each time round, so that dropped rewards leave no rounding behind.
+
+Late rewards
+------------
+As in `brigand.policies.subsampling.challenges`, and so for absent arms.
+
+Cost
+----
+O(K) a round; memory O(K m_T).
 """
 
 from __future__ import annotations
@@ -176,6 +195,7 @@ class LBSDALM(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
     reference: ClassVar[str] = "baudry2021limited"
+    known_from: ClassVar[str] = "authors' code"
 
     def __post_init__(self) -> None:
         least = checks.number("LBSDALM's least", self.least, 1.0, infinite=True)

@@ -1,7 +1,8 @@
 """Sums of sub-samples of a history, drawn without replacement.
 
-If all rewards of the history are 0 or 1, the number of ones in the sub-sample is hypergeometric and is drawn
-as such: the same law, without a look at the history. Tables: as in `brigand.policies.kernels.exact_history`.
+If all rewards of the history are 0 or 1, the number of ones in the sub-sample is hypergeometric. It is then
+drawn as such: the law is the same, and the history is not read. Tables: as in
+`brigand.policies.kernels.exact_history`.
 """
 
 from __future__ import annotations

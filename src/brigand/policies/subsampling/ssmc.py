@@ -1,16 +1,30 @@
 """SSMC: sub-sample mean comparisons.
 
-Rounds, leader, late rewards and candidates as in `challenges`. A challenger k with fewer rewards than the
-leader, N_k < N_l, wins if N_k < sqrt(log r), or if its mean is at least that of *some* N_k consecutive
-rewards of the leader.
+Rule
+----
+For one-parameter exponential families. Rounds and leader are as in `brigand.policies.subsampling.challenges`.
+A challenger k with fewer rewards than the leader, N_k < N_l, wins if N_k < sqrt(log r), or if its mean is at
+least that of *some* N_k consecutive rewards of the leader.
 
-Source: Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics
-48(1), 2020, for one-parameter exponential families. sqrt(log r) is that of the code of Baudry, Kaufmann,
-Maillard (NeurIPS 2020); the theory asks for any c_r with c_r = o(log r), loglog r = o(c_r). That arms with
-N_k = N_l do not challenge it is quoted from memory.
+Source
+------
+Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics 48(1), 2020.
+**A reconstruction** in two points. sqrt(log r) is that of the code of Baudry, Kaufmann, Maillard (NeurIPS
+2020); the theory asks for any c_r with c_r = o(log r), loglog r = o(c_r). That arms with N_k = N_l do not
+challenge the leader is quoted from memory.
 
-Cost: O(K) a round, and O(N_l) where a challenger or the leader has changed: a block of the leader that a
-challenger has lost to is not looked at again as long as both stay the same. Memory O(T).
+Deviations
+----------
+None known.
+
+Late rewards
+------------
+As in `brigand.policies.subsampling.challenges`, and so for absent arms.
+
+Cost
+----
+O(K) a round, and O(N_l) where a challenger or the leader has changed: a block of the leader that a challenger
+has lost to is not looked at again as long as both stay the same. Memory O(T).
 """
 
 from __future__ import annotations
@@ -120,6 +134,7 @@ class SSMC(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
     reference: ClassVar[str] = "chan2020multi"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         check_forced("SSMC", self.forced)

@@ -1,29 +1,45 @@
 """SSTC: sub-sample t-comparisons, SSMC for Gaussian rewards whose variances are unknown and unequal.
 
-Rounds, leader, forced exploration, late rewards and candidates as in `challenges`. A challenger k with N_k <
-N_l wins if N_k < max(2, sqrt(log r)), or if for *some* block of N_k consecutive rewards of the leader
+Rule
+----
+Rounds, leader and forced exploration are as in `brigand.policies.subsampling.challenges`. A challenger k with
+N_k < N_l wins if N_k < max(2, sqrt(log r)), or if for *some* block of N_k consecutive rewards of the leader
+
     (mean_k - c) sd_block >= (mean_block - c) sd_k,    c the mean of all of the leader's rewards:
-the t-statistics, multiplied out. If both sides are zero, it takes mean_k >= mean_block too: a leader that
-always pays the same would lose every comparison otherwise. On rewards of 0 and 1 the rule is that of SSMC.
 
-Source: Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics
-48(1), 2020; recalled, for its text was not available. What speaks for the recollection: about a share
-(1 + d^2/s^2)^(-n/2) of the leader's blocks of n have a t-statistic below -d/s, so a challenger with gap d
-and standard deviation s is pulled about 2 log T / log(1 + d^2/s^2) times, which is the lower bound of
-Burnetas and Katehakis for Gaussian arms of unknown variance.
+the t-statistics, multiplied out. On rewards of 0 and 1 the rule is that of SSMC.
 
-Late rewards: an arm with fewer than two rewards is in the round until it has been pulled 4 + log(n + 1)
-times, n the number of all pulls, and then waits for its second one.
+Source
+------
+Chan, "The multi-armed bandit problem: an efficient nonparametric solution", Annals of Statistics 48(1), 2020.
+**A reconstruction**: the rule is recalled, for the text was not available. What speaks for the recollection:
+about a share (1 + d^2/s^2)^(-n/2) of the leader's blocks of n have a t-statistic below -d/s. So a challenger
+with gap d and standard deviation s is pulled about 2 log T / log(1 + d^2/s^2) times, which is the lower bound
+of Burnetas and Katehakis for Gaussian arms of unknown variance.
 
-A block lets the challenger win on a half line of c: if sd_block < sd_k, for c from some number on, if larger,
-up to some number, if equal, everywhere or nowhere. So it is looked at once: the half lines' union is kept as
-long as the leader and the challenger's rewards stay the same. Cost: O(K) a round, and O(N_l) where a
-challenger or the leader has changed; memory O(T).
+Deviations
+----------
+If both sides are zero, a win takes mean_k >= mean_block too: a leader that always pays the same would lose
+every comparison otherwise.
 
-Sums are exact (see `exact_history`), ties are ties. Squares are of deviations from the arm's first reward:
-fine while that is within 10^7 standard deviations of the others. Squares of deviations above 1e154 overflow:
-a block has an infinite standard deviation then, and so have all later ones; where both are infinite, means
-are compared.
+Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`). Squares are of deviations
+from the arm's first reward: fine while that is within 10^7 standard deviations of the others. Squares of
+deviations above 1e154 overflow: a block then has an infinite standard deviation, and so have all later ones.
+Where both standard deviations are infinite, means are compared.
+
+Late rewards
+------------
+As in `brigand.policies.subsampling.challenges`, and so for absent arms. But an arm needs two rewards: with
+fewer it is in the round until it has been pulled 4 + log(n + 1) times, n the number of all pulls, and then
+waits for its second one.
+
+Cost
+----
+O(K) a round, and O(N_l) where a challenger or the leader has changed; memory O(T).
+
+A block lets the challenger win on a half line of c: if sd_block < sd_k, for c from some number on; if larger,
+up to some number; if equal, everywhere or nowhere. So each block is looked at once, and the union of the half
+lines is kept as long as the leader and the challenger's rewards stay the same.
 """
 
 from __future__ import annotations
@@ -210,6 +226,7 @@ class SSTC(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian, unknown and unequal variances"
     reference: ClassVar[str] = "chan2020multi"
+    known_from: ClassVar[str] = "reconstruction"
 
     @property
     def must_know(self) -> str:

@@ -1,7 +1,9 @@
-"""Sub-samples of the most pulled arm, challenged by the others: WR-SDA, RB-SDA and LB-SDA.
+"""WR-SDA, RB-SDA and LB-SDA: a sub-sample of the most pulled arm is challenged by the other arms.
 
-Rounds, leader, late rewards and candidates as in `challenges`. A challenger k with fewer rewards than the
-leader, N_k < N_l, wins if its mean is at least the mean of N_k of the leader's rewards:
+Rule
+----
+Rounds and leader are as in `brigand.policies.subsampling.challenges`. A challenger k with fewer rewards than
+the leader, N_k < N_l, wins if its mean is at least the mean of N_k of the leader's rewards:
 
     WR      drawn without replacement (hypergeometric for rewards of 0 and 1)
     RB      a block of consecutive ones, its place uniform among all N_l - N_k + 1
@@ -10,13 +12,24 @@ leader, N_k < N_l, wins if its mean is at least the mean of N_k of the leader's 
 Forced exploration, off by default: a challenger with N_k < sqrt(log r) (or the cube root of log r) wins
 without a comparison, in round r.
 
-Source: Baudry, Kaufmann, Maillard, "Sub-sampling for efficient non-parametric bandit exploration", NeurIPS
-2020. The paper prints ">", its code has ">=", and so has this: with ">" the paper's tables cannot be had. Its
-RB leaves out the block at one of the two ends; the effect is invisible. The cube root of log r is from the
-code of Baudry, Russac, Cappe (ICML 2021).
+Source
+------
+Baudry, Kaufmann, Maillard, "Sub-sampling for efficient non-parametric bandit exploration", NeurIPS 2020. The
+cube root of log r is from the code of Baudry, Russac, Cappe (ICML 2021).
 
-Sums are exact (see `exact_history`), so that ties are ties. Cost: O(K) a round (WR: O(N_k) a comparison, or
-O(sqrt N_k) for rewards of 0 and 1); memory O(T).
+Deviations
+----------
+The paper prints ">", its code has ">=", and so has this: with ">" the numbers in the paper's tables do not
+come out. The paper's RB leaves out the block at one of the two ends; the effect is invisible. Sums are exact
+(see `brigand.policies.kernels.exact_history`), so that ties are ties.
+
+Late rewards
+------------
+As in `brigand.policies.subsampling.challenges`, and so for absent arms.
+
+Cost
+----
+O(K) a round (WR: O(N_k) a comparison, or O(sqrt N_k) for rewards of 0 and 1); memory O(T).
 """
 
 from __future__ import annotations
@@ -182,6 +195,7 @@ class SubSampling(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
     reference: ClassVar[str] = "baudry2020sub"
+    known_from: ClassVar[str] = "published"
     block: ClassVar[int] = LAST
 
     def __post_init__(self) -> None:

@@ -1,6 +1,8 @@
 """SW-LB-SDA: LB-SDA on a sliding window, for rewards that change.
 
-Rounds, late rewards and candidates as in `challenges`. Counts N, means and blocks are over the last tau
+Rule
+----
+Rounds are as in `brigand.policies.subsampling.challenges`. Counts N, means and blocks are over the last tau
 pulls. In round r:
 
 1. leader: if the previous leader has N_l < min(r, tau) / (2 K), the arm with the largest N; else the one with
@@ -10,14 +12,25 @@ pulls. In round r:
 4. diversity: with D = floor((K - 1) (log tau)^2), if the leader has not changed and was not pulled for D
    rounds, challengers not pulled for D rounds with N <= (log tau)^2 are pulled.
 
-Source: Baudry, Russac, Cappe, "On limited-memory subsampling strategies for bandits", ICML 2021, by its
-authors' code; the paper's text was not at hand. The code forces with the cube root of the logarithm; for the
-paper's sqrt(log), quoted from memory, set `forced="sqrt_log"`. Whether "for D rounds" includes the round to
-come is our choice.
+Source
+------
+Baudry, Russac, Cappe, "On limited-memory subsampling strategies for bandits", ICML 2021, by its authors'
+code; the paper's text was not at hand.
 
-With late rewards, an arm is forced by its pulls in the window: one whose rewards are all lost comes back when
-its pulls have left the window. Sums are exact, and ties are ties (see `exact_history`). Cost: O(K) a round,
-O(tau) where the leader changes, O(K tau) where a late reward of it arrives; memory O(K + tau).
+Deviations
+----------
+From the paper, not from the code: the code forces with the cube root of the logarithm. For the paper's
+sqrt(log), quoted from memory, set `forced="sqrt_log"`. Whether "for D rounds" includes the round to come is
+our choice. Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`).
+
+Late rewards
+------------
+As in `brigand.policies.subsampling.challenges`, and so for absent arms. An arm is forced by its pulls in the
+window: one whose rewards are all lost comes back when its pulls have left the window.
+
+Cost
+----
+O(K) a round, O(tau) where the leader changes, O(K tau) where a late reward of it arrives; memory O(K + tau).
 """
 
 from __future__ import annotations
@@ -271,6 +284,7 @@ class SlidingWindowLBSDA(Policy):
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "one-parameter exponential family, piecewise stationary"
     reference: ClassVar[str] = "baudry2021limited"
+    known_from: ClassVar[str] = "authors' code"
 
     def __post_init__(self) -> None:
         length = checks.integer("SlidingWindowLBSDA's window", self.window, 1, checks.MAX_STEPS)

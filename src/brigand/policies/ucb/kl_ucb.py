@@ -1,6 +1,8 @@
 """KL-UCB: upper confidence bounds from the Kullback-Leibler divergence of the rewards' family.
 
-Rule, after n pulls, N of them of the arm: pull the arm with the largest
+Rule
+----
+After n pulls, N of them of the arm, pull the arm with the largest
 
     KL-UCB        max{q : N d(mean, q) <= log n + c log log n}
     SW-KL-UCB     the same with N and mean over the last `window` pulls of all arms, min(n, window) for n
@@ -8,19 +10,31 @@ Rule, after n pulls, N of them of the arm: pull the arm with the largest
 with d the divergence of a family (`brigand.policies.kernels.divergences`). The Bernoulli divergence is right
 for all rewards in [0, 1]; the Gaussian one gives mean + sigma sqrt(2 (log n + c log log n) / N). Theory has c
 = 3, practice c = 0; log log n counts as 0 for n < e. Every arm is pulled once first (and when it is absent
-from the window), in random order. An arm whose rewards are all still to come is pulled before others until it
-has had 2 + log(n + 1) pulls, then after them (`kernels.choices.needs_pull`); with a window it waits, chosen
-last, until its pulls have left the window. Ties are broken uniformly.
+from the window), in random order. Ties are broken uniformly.
 
-Source: Garivier, Cappe, "The KL-UCB algorithm for bounded stochastic bandits and beyond", COLT 2011; Cappe,
-Garivier, Maillard, Munos, Stoltz, "Kullback-Leibler upper confidence bounds for optimal sequential
-allocation", Annals of Statistics 41, 2013 (whose n counts the pulls made, as here). SW-KL-UCB has no paper
-of its own; the window is that of Combes, Proutiere, "Unimodal bandits: regret lower bounds and optimal
+Source
+------
+Garivier, Cappe, "The KL-UCB algorithm for bounded stochastic bandits and beyond", COLT 2011; Cappe, Garivier,
+Maillard, Munos, Stoltz, "Kullback-Leibler upper confidence bounds for optimal sequential allocation", Annals
+of Statistics 41, 2013 (whose n counts the pulls made, as here). SW-KL-UCB has no paper of its own and is **a
+reconstruction**: its window is that of Combes, Proutiere, "Unimodal bandits: regret lower bounds and optimal
 algorithms", ICML 2014.
 
-Cost: O(K) a step; memory O(K), and O(K + window). An arm's index reaches v iff N d(mean, v) <= log n, and d
-costs no logarithm once those of v and of the mean are known; so a root is sought only for the arm pulled last
-and for those that beat it, and not for each arm at each step.
+Deviations
+----------
+None.
+
+Late rewards
+------------
+KL-UCB: an arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log(n + 1)
+pulls, then after them (`kernels.choices.needs_pull`). SW-KL-UCB: it waits, chosen last, until its pulls have
+left the window.
+
+Cost
+----
+O(K) a step; memory O(K), and O(K + window). An arm's index reaches v iff N d(mean, v) <= log n, and d costs
+no logarithm once those of v and of the mean are known. So a root is sought only for the arm pulled last and
+for those that beat it, and not for each arm at each step.
 """
 
 from __future__ import annotations
@@ -229,6 +243,7 @@ class KLUCB(FamilyPolicy):
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     reference: ClassVar[str] = "garivier2011klucb"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -259,6 +274,7 @@ class SlidingWindowKLUCB(FamilyPolicy):
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     reference: ClassVar[str] = "combes2014unimodal"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

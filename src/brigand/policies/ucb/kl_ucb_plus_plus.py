@@ -1,18 +1,31 @@
 """KL-UCB++: optimal for the problem at hand, and for the worst one.
 
-Rule, N pulls of the arm made: pull the arm with the largest
+Rule
+----
+After N pulls of the arm, pull the arm with the largest
 
     max{q : N d(mean, q) <= g(N)},    g(N) = log+(y (1 + log+(y)^2)),    y = T / (K N)
 
 with d the divergence of the rewards' family, as in KL-UCB, and log+ = max(log, 0). Every arm is pulled once
-first, in random order; an arm whose rewards are all still to come is pulled before others until it has had 2
-+ log t pulls, then after them (`kernels.choices.needs_pull`). Ties are broken uniformly. K counts arms that
-are away, too.
+first, in random order. Ties are broken uniformly.
 
-Source: Menard, Garivier, "A minimax and asymptotically optimal algorithm for stochastic bandits", ALT 2017; g
-from memory of that paper, and the same in SMPyBandits.
+Source
+------
+Menard, Garivier, "A minimax and asymptotically optimal algorithm for stochastic bandits", ALT 2017. **A
+reconstruction**: g is from memory of that paper, and the same in SMPyBandits.
 
-Cost: O(K) a step; memory O(K). An index changes with its arm's rewards alone, so it is kept.
+Deviations
+----------
+None known.
+
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.choices.needs_pull`). Absent arms: K counts them, too.
+
+Cost
+----
+O(K) a step; memory O(K). An index changes with its arm's rewards alone, so it is kept.
 """
 
 from __future__ import annotations
@@ -101,6 +114,7 @@ class KLUCBPlusPlus(FamilyPolicy):
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     reference: ClassVar[str] = "menard2017minimax"
+    known_from: ClassVar[str] = "reconstruction"
 
     @property
     def must_know(self) -> str:

@@ -1,17 +1,32 @@
 """MOSS: an upper confidence bound that is optimal for the worst problem.
 
-Rule, N pulls of the arm made: pull the arm with the largest
+Rule
+----
+Rewards lie in [0, 1]; those in [low, high] are rescaled to it. After N pulls of the arm, pull the arm with
+the largest
 
-    mean + sqrt(max(0, log(T / (K N))) / N)    rewards in [0, 1]
+    mean + sqrt(max(0, log(T / (K N))) / N)
 
-Anytime: with n, the number of pulls made, in place of T. Every arm is pulled once first, in random order; an
-arm whose rewards are all still to come is pulled before others until it has had 2 + log(n + 1) pulls, then
-after them (`kernels.choices.needs_pull`). Ties are broken uniformly. Rewards in [low, high] are rescaled to
-[0, 1]. K counts arms that are away, too.
+Anytime: with n, the number of pulls made, in place of T. Every arm is pulled once first, in random order.
+Ties are broken uniformly.
 
-Source: Audibert, Bubeck, "Minimax policies for adversarial and stochastic bandits", COLT 2009. The anytime
-form is that of SMPyBandits; it is not MOSS-anytime (Degenne, Perchet, ICML 2016), whose bound is wider by a
-factor. Cost: O(K) a step, without a logarithm for each arm, and without a root if T is known; memory O(K).
+Source
+------
+Audibert, Bubeck, "Minimax policies for adversarial and stochastic bandits", COLT 2009. The anytime form is
+that of SMPyBandits; it is not MOSS-anytime (Degenne, Perchet, ICML 2016), whose bound is wider by a factor.
+
+Deviations
+----------
+None.
+
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log(n + 1) pulls,
+then after them (`kernels.choices.needs_pull`). Absent arms: K counts them, too.
+
+Cost
+----
+O(K) a step, without a logarithm for each arm, and without a root if T is known; memory O(K).
 """
 
 from __future__ import annotations
@@ -104,7 +119,7 @@ class MOSS(BoundedPolicy):
     Parameters
     ----------
     anytime : bool
-        Use the number of pulls made in place of the horizon, which need not be known then.
+        Use the number of pulls made in place of the horizon, so that no horizon is needed.
     low, high : float
         The range of the rewards, by keyword; [0, 1] by default.
     """
@@ -116,6 +131,7 @@ class MOSS(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "audibert2009minimax"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,17 +1,33 @@
 """UCB1: the largest upper confidence bound.
 
-Rule, after n pulls, N of them of the arm: pull the arm with the largest
+Rule
+----
+After n pulls, N of them of the arm, pull the arm with the largest
 
     mean + (high - low) sqrt(2 log n / N)      rewards in [low, high]
     mean + sigma sqrt(2 log n / N)             rewards sigma-sub-Gaussian
 
-Every arm is pulled once first, in random order. An arm whose rewards are all still to come has no index: it
-is pulled before others until it has had 2 + log(n + 1) pulls, and after all others from then on
-(`kernels.choices.needs_pull`). Rewards in [0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is the bound that
-Hoeffding's inequality gives with n^-1 as the error probability, and half as wide as the published one (n^-4).
+Every arm is pulled once first, in random order. Ties are broken uniformly.
 
-Source: Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine
-Learning 47, 2002, Figure 1. Cost: O(K) a step, without a root or a logarithm for each arm; memory O(K).
+Source
+------
+Auer, Cesa-Bianchi, Fischer, "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47,
+2002, Figure 1.
+
+Deviations
+----------
+None with a range. The form with sigma is narrower: rewards in [0, 1] are 1/2-sub-Gaussian, so `sigma=0.5` is
+the bound that Hoeffding's inequality gives with n^-1 as the error probability, and half as wide as the
+published one (n^-4).
+
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, has no index. It is pulled before others until it has had 2 +
+log(n + 1) pulls, and after all others from then on (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step, without a root or a logarithm for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -108,6 +124,7 @@ class UCB1(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded in [low, high], or sigma-sub-Gaussian"
     reference: ClassVar[str] = "auer2002finite"
+    known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
         if self.sigma is not None:

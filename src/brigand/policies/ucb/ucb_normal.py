@@ -1,18 +1,35 @@
 """UCB for Gaussian rewards of unknown mean and variance.
 
-Rule, after n pulls, N of them of the arm: pull the arm with the largest
+Rule
+----
+After n pulls, N of them of the arm, pull the arm with the largest
 
     mean + sqrt(Q / N) sqrt(n^(2 / (N - 2)) - 1),    Q = sum (x - mean)^2 over the arm's rewards
 
-Every arm is pulled n0 = `initial_pulls` times first (3), in random order; an arm with fewer rewards than that
-is pulled before others until it has had 2 n0 + log(n + 1) pulls, then after them
-(`kernels.choices.needs_pull`). Ties are broken uniformly. Rewards are assumed Gaussian, the variance
-different from arm to arm: on others, such as 0 and 1, an arm whose first rewards are equal has no bonus and
-may be given up.
+Every arm is pulled n0 = `initial_pulls` times first (3), in random order. Ties are broken uniformly. The
+index is asymptotically optimal.
 
-Source: Cowan, Honda, Katehakis, "Normal bandits of unknown means and variances", JMLR 18(154), 2018. The
-number of initial pulls, 3, is quoted from memory of that paper; the exponent asks for as many. The index is
-asymptotically optimal. Cost: O(K) a step; memory O(K).
+Rewards are assumed Gaussian, with variances that differ from arm to arm. On others, such as 0 and 1, an arm
+whose first rewards are equal has no bonus and may be given up.
+
+Source
+------
+Cowan, Honda, Katehakis, "Normal bandits of unknown means and variances", JMLR 18(154), 2018. **A
+reconstruction** in one point: the number of initial pulls, 3, is quoted from memory of that paper; the
+exponent asks for as many.
+
+Deviations
+----------
+None.
+
+Late rewards
+------------
+An arm with fewer than n0 rewards is pulled before others until it has had 2 n0 + log(n + 1) pulls, then after
+them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step; memory O(K).
 """
 
 from __future__ import annotations
@@ -108,6 +125,7 @@ class UCBNormal(Policy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
     reference: ClassVar[str] = "cowan2018normal"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         pulls = checks.integer("UCBNormal's initial_pulls", self.initial_pulls, 3, checks.MAX_STEPS)

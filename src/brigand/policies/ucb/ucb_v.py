@@ -1,17 +1,32 @@
 """UCB-V: an upper confidence bound that is narrow where the rewards vary little.
 
-Rule, at step t, with V = sum (x - mean)^2 / N over the arm's N rewards: pull the arm with the largest
+Rule
+----
+Rewards lie in [low, high]. At step t, with V = sum (x - mean)^2 / N over the arm's N rewards, pull the arm
+with the largest
 
     mean + sqrt(2 V E / N) + 3 c b E / N,    E = zeta log t,    b = high - low
 
-Every arm is pulled once first, in random order; an arm whose rewards are all still to come is pulled before
-others until it has had 2 + log t pulls, then after them (`kernels.choices.needs_pull`). Ties are broken
-uniformly. Rewards are assumed to lie in [low, high].
+Every arm is pulled once first, in random order. Ties are broken uniformly.
 
-Source: Audibert, Munos, Szepesvari, "Exploration-exploitation tradeoff using variance estimates in
-multi-armed bandits", Theoretical Computer Science 410, 2009. The defaults zeta = 1.2 and c = 1, for which
-the regret is logarithmic, are quoted from memory of that paper. Cost: O(K) a step, without a root or a
-logarithm for each arm; memory O(K).
+Source
+------
+Audibert, Munos, Szepesvari, "Exploration-exploitation tradeoff using variance estimates in multi-armed
+bandits", Theoretical Computer Science 410, 2009. **A reconstruction** in one point: the defaults zeta = 1.2
+and c = 1, for which the regret is logarithmic, are quoted from memory of that paper.
+
+Deviations
+----------
+None.
+
+Late rewards
+------------
+An arm that was pulled, and has no reward yet, is pulled before others until it has had 2 + log t pulls, then
+after them (`kernels.choices.needs_pull`).
+
+Cost
+----
+O(K) a step, without a root or a logarithm for each arm; memory O(K).
 """
 
 from __future__ import annotations
@@ -109,6 +124,7 @@ class UCBV(BoundedPolicy):
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
     reference: ClassVar[str] = "audibert2009exploration"
+    known_from: ClassVar[str] = "reconstruction"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,106 @@
+"""Where compiled code is kept between processes.
+
+Numba's own cache lies beside the source, where it outlives the package, and looks at the file of the function
+alone. This one lies in the user's cache folder (in ``NUMBA_CACHE_DIR`` if that is set), is named by what the
+code is made of (`brigand.stamps`), and keeps one version of a function. It is never a reason to fail: what
+cannot be read is compiled again, what cannot be written is not kept.
+
+It is built from parts of Numba's cache that are not documented. Where they are not as expected, Numba's own
+cache is used; then old versions stay.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from numba import config
+
+
+def folder() -> Path:
+    """Return the folder of compiled code; it may not be there yet."""
+    chosen: str = vars(config)["CACHE_DIR"]
+    if chosen:
+        return Path(chosen) / "brigand"
+    import platformdirs
+
+    return platformdirs.user_cache_path("brigand") / "compiled"
+
+
+def enable(dispatcher: Any, name: str, stamp: str, source: str) -> None:
+    """Let a compiled function be found again by other processes.
+
+    Parameters
+    ----------
+    dispatcher : numba dispatcher
+        Not yet called.
+    name : str
+        The function's, with what tells it from others of this package.
+    stamp : str
+        A hash of what it is made of.
+    source : str
+        What it is made from, and where that lies: a copy of it elsewhere has files of its own.
+    """
+    place = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    try:
+        dispatcher._cache = _cache(dispatcher.py_func, folder(), f"{name}.{place}", stamp)
+    except Exception:  # Numba is not as expected
+        with contextlib.suppress(RuntimeError):  # there is no folder to keep it in
+            dispatcher.enable_caching()
+
+
+def _cache(function: Any, path: Path, name: str, stamp: str) -> Any:
+    from numba.core import caching
+
+    tag = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+
+    class Locator(caching._CacheLocator):
+        _py_file = function.__code__.co_filename
+
+        def get_cache_path(self) -> str:
+            return str(path)
+
+        def get_source_stamp(self) -> str:
+            return stamp
+
+        def get_disambiguator(self) -> str:
+            return ""
+
+    class Impl(caching.CompileResultCacheImpl):
+        def __init__(self, py_func: Any) -> None:
+            self._lineno = py_func.__code__.co_firstlineno
+            self._locator = Locator()
+            self._filename_base = f"{name}-{stamp}.{tag}"
+
+    class Cache(caching.FunctionCache):
+        _impl_class = Impl
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # damaged, or not allowed to be read
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with contextlib.suppress(OSError):
+                super().save_overload(sig, data)
+                _remove_others(path, f"{name}-", stamp, tag)
+
+        def _index_key(self, sig: Any, codegen: Any) -> Any:
+            return sig, codegen.magic_tuple()
+
+    return Cache(function)
+
+
+def _remove_others(path: Path, prefix: str, stamp: str, tag: str) -> None:
+    """Remove the versions of a function that have another stamp."""
+    with os.scandir(path) as entries:
+        for entry in entries:
+            rest = entry.name.removeprefix(prefix)
+            if rest != entry.name and not rest.startswith(stamp) and f".{tag}." in rest:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
