@@ -49,7 +49,7 @@ def test_losing_one_reward_in_twenty_leaves_no_run_with_the_worse_arm(name):
     Without `needs_pull`, a first reward lost ends 1 run in 30, or more.
     """
     rng = np.random.default_rng(1)
-    for seed in range(runs(10, 200)):
+    for seed in range(runs(5, 200)):
         assert pulls_of(name, np.ones((300, 2), bool), seed)[1] >= 75
         assert pulls_of(name, rng.random((300, 2)) >= 0.05, seed)[1] >= 75
 

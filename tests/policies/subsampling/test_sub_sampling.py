@@ -15,7 +15,7 @@ from brigand.policies.subsampling.lb_sda import LBSDALM
 from brigand.policies.subsampling.ssmc import SSMC
 from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
-from policies.play import play
+from policies.play import play, regret
 from strength import runs
 
 POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
@@ -133,10 +133,9 @@ def test_wr_duels_have_their_law(ones):
 def test_the_published_regret(policy, laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
     environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
-    results = br.simulate(environment, {"x": policy}, 20_000, n, checkpoints=[20_000])
-    regret = results.dataset["regret"].sel(policy="x", step=20_000).to_numpy()
-    error = math.hypot(regret.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
-    assert abs(regret.mean() - mean) < 4 * error
+    ours = regret(environment, policy, 20_000, n)[:, -1]
+    error = math.hypot(ours.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
+    assert abs(ours.mean() - mean) < 4 * error
 
 
 def test_an_unbegun_round_is_redrawn_when_a_late_reward_arrives():
