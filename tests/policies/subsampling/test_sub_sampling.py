@@ -113,10 +113,11 @@ def test_wr_duels_have_their_law(ones):
     total = sum(Fraction(str(x)) for x in challenger)
     chance = sum(total >= exact[a] + exact[b] for a, b in pairs) / len(pairs)
     wins = 0
-    for key in range(2000):
+    n = runs(500, 2000)
+    for key in range(n):
         _, state = duel_state(WRSDA(), challenger, leader, key)
         wins += round_set(state) == [0]
-    assert abs(wins - 2000 * chance) < 4.5 * math.sqrt(2000 * chance * (1 - chance))
+    assert abs(wins - n * chance) < 4.5 * math.sqrt(n * chance * (1 - chance))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_arms_that_are_alike_are_pulled_in_turn(policy, apart, reward):
 def test_leader_and_rounds_do_not_depend_on_the_order_in_which_rewards_arrive(policy, early, waiting):
     """An arm pays the same at every pull, and many tie; after `early` immediate rewards, some wait."""
     parameters = policy.parameters(3, 100)
-    for key in range(12):
+    for key in range(runs(2, 12)):
         pays = np.random.default_rng(key).choice([0.25, 0.5, 0.5, 0.5], 3)
         state, late = policy.start(3, 100, key), []
         for step in range(1, early + waiting + 1):
