@@ -15,11 +15,15 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A room may import itself and the rooms of all lower floors.
 FLOORS = [
-    {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations"},
-    {"rng", "jit"},
+    {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations", "words"},
+    {"jit"},
+    {"shortcuts"},
+    {"rng"},
     {"policies", "environments"},
-    {"simulation", "theory"},
-    {"figures", "testing", "storage"},
+    {"theory"},
+    {"figures"},
+    {"simulation"},
+    {"testing", "storage"},
     {"papers", "tuning", "studies", "live"},
     {"cli"},
 ]
@@ -45,6 +49,21 @@ def imported_rooms(path: Path) -> set[str]:
     return names - {"__version__"}
 
 
+def name_of(path: Path) -> str:
+    return ".".join(("brigand", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules of ours that a file imports, also those for type checkers."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
 @pytest.mark.parametrize(
     "path", [p for p in MODULES if room(p) != "__init__"], ids=lambda p: str(p.relative_to(PACKAGE))
 )
@@ -55,6 +74,37 @@ def test_imports_run_downwards(path):
     if own in FLOORS[0]:
         allowed = {"errors", "checks"} | {own}
     assert imported_rooms(path) <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_what_is_imported_by_string_is_no_module_of_ours(path):
+    """Else the test above would not see it. What a user names, `spec.import_name` alone imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            name = node.args[0]
+            if room(path) == "spec":
+                assert isinstance(name, ast.Name)
+            else:
+                assert isinstance(name, ast.Constant)
+                assert not str(name.value).startswith(("brigand", "."))
+
+
+def test_only_specs_know_the_package_by_its_public_names():
+    """`import brigand` leads to every room: to the types that JSON names."""
+    knowing = {
+        room(path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import) and any(alias.name == "brigand" for alias in node.names)
+    }
+    assert knowing == {"spec"}
+
+
+def test_no_two_modules_import_each_other():
+    """Not even for type checkers."""
+    imported = {name_of(path): imported_modules(path) for path in MODULES if path.stem != "__init__"}
+    both = [(own, other) for own in imported for other in imported[own] if own in imported.get(other, ())]
+    assert both == []
 
 
 def test_policies_do_not_know_environments_nor_the_other_way_round():

@@ -25,7 +25,7 @@ def test_integers_of_every_kind_become_ints(value):
     [True, np.True_, 3.0, np.float64(3), "3", None, [3], np.array([3]), Fraction(3), math.nan, 3 + 0j],
     ids=repr,
 )
-def test_what_is_no_integer_is_refused_by_name(value):
+def test_what_is_not_an_integer_is_refused_by_name(value):
     with pytest.raises(InvalidValueError, match=r"^horizon must be an integer, not .*[3Tna]"):
         checks.integer("horizon", value)
 
@@ -74,7 +74,7 @@ def test_numbers_of_every_kind_become_floats(value):
     [True, np.False_, "0.5", None, [0.5], np.array([0.5]), 0.5j, Decimal("0.5")],
     ids=repr,
 )
-def test_what_is_no_number_is_refused_by_name(value):
+def test_what_is_not_a_number_is_refused_by_name(value):
     with pytest.raises(InvalidValueError, match=r"^Beta's a must be a number, not "):
         checks.number("Beta's a", value)
 
@@ -198,7 +198,7 @@ def test_what_is_not_one_dimensional_or_empty_is_refused_with_its_shape(values, 
         "too large for a float",
     ],
 )
-def test_what_is_no_list_of_numbers_is_refused_by_name(values):
+def test_what_is_not_a_list_of_numbers_is_refused_by_name(values):
     with pytest.raises(InvalidValueError, match=r"^data"):
         checks.numbers_tuple("data", values)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
-from brigand.studies.store import Store
 
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
 
@@ -63,12 +63,10 @@ def test_the_policy_passes_its_checks(folder):
 
 
 def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
-    (folder / "faulty.py").write_text(
-        (folder / "my_policy.py")
-        .read_text(encoding="utf-8")
-        .replace('math.inf if is_due(arms[arm]["pulls"], 1.0, header["step"]) else math.nan', "math.inf"),
-        encoding="utf-8",
-    )
+    right = (folder / "my_policy.py").read_text(encoding="utf-8")
+    careful = 'math.inf if needs_pull(arms[arm]["pulls"], 1.0, header["step"]) else math.nan'
+    assert careful in right
+    (folder / "faulty.py").write_text(right.replace(careful, "math.inf"), encoding="utf-8")
     code = (
         "from brigand.testing import check_policy\nfrom faulty import UCBTuned\n"
         "try: check_policy(UCBTuned())\nexcept AssertionError as error: print(error)"
@@ -80,7 +78,7 @@ def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
 def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     study, _, load = plan_study(folder / "study.yaml", None)
-    assert [contender.name for contender in study.contenders[:3]] == [
+    assert [named.name for named in study.policies[:3]] == [
         f"UCB1-tuned (scale = {scale})" for scale in (0.25, 0.5, 1)
     ]
     assert load.runs == 5 * 21 * 50
@@ -90,7 +88,7 @@ def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     run_study(small, folder / "out")
     _, _, again = plan_study(small, folder / "out")
     assert again.missing == []
-    regret = [Store(folder / "out").get(piece.key)["regret"][:, -1].mean() for piece in again.pieces]
+    regret = [StudyFolder(folder / "out").get(piece.key)["regret"][:, -1].mean() for piece in again.pieces]
     assert all(0 < mean < 250 for mean in regret)
 
 

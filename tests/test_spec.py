@@ -280,13 +280,13 @@ def test_a_users_type_that_cannot_be_imported_is_refused_by_name(name):
     ],
     ids=repr,
 )
-def test_junk_is_refused(data):
+def test_what_is_not_a_spec_is_refused(data):
     with pytest.raises(InvalidValueError):
         Spec.from_json(data)
 
 
 @pytest.mark.parametrize("base", [Distribution, Policy, ExplorationSequence])
-def test_an_abstract_base_is_no_spec(base):
+def test_an_abstract_base_cannot_be_read_as_a_spec(base):
     with pytest.raises(InvalidValueError, match=base.__name__):
         Spec.from_json({"type": base.__name__})
 

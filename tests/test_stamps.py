@@ -16,6 +16,7 @@ import pytest
 import brigand as br
 from brigand import disk_cache, jit, stamps
 from brigand.simulation.stamp import code_stamp
+from strength import runs
 
 PACKAGE = Path(br.__file__).parent
 PROGRAM = """
@@ -131,43 +132,78 @@ class Mine(br.UniformRandom):
 
     kernels = br.UniformRandom.kernels._replace(select=select)
 """
+OUTSIDE = 'json.loads((Path(__file__).parent / "choice.json").read_text())["choice"]'
 STALE = {
-    "a global that was read from a file": (
-        'CHOICE = json.loads((Path(__file__).parent / "choice.json").read_text())["choice"]',
-        "CHOICE",
-    ),
-    "a global of another module": ("import other", "other.SETTINGS[0]"),
-    "a function of another module": ("from other import choice", "choice()"),
-    "a function that another function calls": ("import other", "other.inner.choice()"),
+    "a_global": (f"CHOICE = {OUTSIDE}", "CHOICE"),
+    "a_global_of_another_module": ("import other", "other.SETTINGS[0]"),
+    "a_function_of_another_module": ("from other import choice", "choice()"),
+    "a_function_behind_two_modules": ("import other", "other.inner.choice()"),
 }
 
 
-@pytest.mark.parametrize("kind", STALE)
-def test_what_a_kernel_reads_when_its_module_is_loaded_is_never_stale(tmp_path, run, kind):
-    first, choice = STALE[kind]
-    (tmp_path / "mine.py").write_text(MINE.format(first=first, choice=choice))
-    (tmp_path / "study.yaml").write_text(STUDY + '  - "mine:Mine"\n')
+STALE = runs({name: STALE[name] for name in ("a_global", "a_function_behind_two_modules")}, STALE)
+
+
+def write_policies(folder, definitions):
+    """Write a module with a policy for each name, and a study of all; return code that makes them."""
+    names = []
+    for name, (first, choice) in definitions.items():
+        (folder / f"{name}.py").write_text(MINE.format(first=first, choice=choice))
+        names.append(f"{name!r}: __import__({name!r}).Mine()")
+    lines = "".join(f'  - "{name}:Mine"\n' for name in definitions)
+    (folder / "study.yaml").write_text(STUDY + lines)
+    return f"{{{', '.join(names)}}}"
+
+
+def test_what_a_kernel_reads_when_its_module_is_loaded_is_never_stale(tmp_path, run):
+    policies = write_policies(tmp_path, STALE)
     (tmp_path / "other.py").write_text(
         "import json\nfrom pathlib import Path\nimport brigand as br\nimport inner\n\n"
-        'SETTINGS = (json.loads((Path(__file__).parent / "choice.json").read_text())["choice"],)\n\n'
+        f"SETTINGS = ({OUTSIDE},)\n\n"
         "@br.kernel\ndef choice():\n    return SETTINGS[0]\n"
     )
     (tmp_path / "inner.py").write_text(
         "import json\nfrom pathlib import Path\nimport brigand as br\n\n"
-        'CHOICE = json.loads((Path(__file__).parent / "choice.json").read_text())["choice"]\n\n'
+        f"CHOICE = {OUTSIDE}\n\n"
         "@br.kernel\ndef choice():\n    return CHOICE\n"
     )
-    policies = "{'mine': __import__('mine').Mine()}"
     for choice in (0, 1):
         (tmp_path / "choice.json").write_text(json.dumps({"choice": choice, "unused": choice}))
         found = run(policies, PACKAGE.parent)
-        assert set(found["mine"][2]) == {choice}
-        assert found["run"] == ["mine:Mine"]
-    assert outcomes(run(policies, PACKAGE.parent)) == {"mine": "hit"}
+        assert found["run"] == sorted(f"{name}:Mine" for name in STALE)
+        assert {name: set(found[name][2]) for name in STALE} == {name: {choice} for name in STALE}
+    (tmp_path / "choice.json").write_text(json.dumps({"choice": choice, "unused": "changed"}))
+    again = run(policies, PACKAGE.parent)
+    assert outcomes(again) == dict.fromkeys(STALE, "hit")
+    assert again["run"] == []
 
 
-@pytest.mark.parametrize("told", ["metadata", "attribute", "nothing"])
-def test_a_helper_package_that_is_upgraded_changes_what_runs(tmp_path, run, told):
+HELPERS = runs(("metadata",), ("metadata", "attribute", "nothing"))
+
+
+def upgrade(site, told, choice):
+    """Install a helper package that says its version in its metadata, in an attribute, or not at all."""
+    package = site / f"helper_{told}"
+    package.mkdir(exist_ok=True)
+    attribute = f'__version__ = "{choice}.0"\n' if told == "attribute" else f'"""Version {choice}."""\n'
+    (package / "__init__.py").write_text(f"{attribute}from helper_{told}.rules import choice\n")
+    # What runs stands for the function that is called, which stays the same.
+    (package / "rules.py").write_text(
+        "from numba.extending import overload\n\n"
+        f"def choice():\n    return TABLE[0]\n\nTABLE = [{choice}]\n\n"
+        f"@overload(choice)\ndef implementation():\n    return lambda: {choice}\n"
+    )
+    if told == "metadata":
+        for old in site.glob(f"helper_{told}-*.dist-info"):
+            shutil.rmtree(old)
+        information = site / f"helper_{told}-{choice}.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: helper_{told}\nVersion: {choice}.0\n"
+        )
+
+
+def test_a_helper_package_that_is_upgraded_changes_what_runs(tmp_path, run):
     """In an environment of its own, which finds the rest where this one does."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
@@ -175,34 +211,15 @@ def test_a_helper_package_that_is_upgraded_changes_what_runs(tmp_path, run, told
     site = Path(sysconfig.get_path("purelib", vars=scheme))
     (site / "rest.pth").write_text(sysconfig.get_path("purelib") + "\n")
     python = next(path for path in environment.rglob("python*") if path.stem == "python")
-    (tmp_path / "mine.py").write_text(MINE.format(first="import helper", choice="helper.choice()"))
-    (tmp_path / "study.yaml").write_text(STUDY + '  - "mine:Mine"\n')
-    policies = "{'mine': __import__('mine').Mine()}"
+    names = [f"with_{told}" for told in HELPERS]
+    helpers = {f"with_{told}": (f"import helper_{told}", f"helper_{told}.choice()") for told in HELPERS}
+    policies = write_policies(tmp_path, helpers)
     for choice in (0, 1):
-        package = site / "helper"
-        shutil.rmtree(site / f"helper-{choice}.0.dist-info", ignore_errors=True)
-        package.mkdir(exist_ok=True)
-        attribute = f'__version__ = "{choice}.0"\n' if told == "attribute" else ""
-        (package / "__init__.py").write_text(f"{attribute}from helper.rules import choice\n")
-        # The function itself stays the same: what it calls is in a table that no kernel names.
-        (package / "rules.py").write_text(
-            "import numba\nfrom numba.extending import overload\n\n"
-            "def choice():\n    return TABLE[0]\n\n"
-            f"TABLE = ({choice},)\n\n"
-            "@overload(choice)\ndef implementation():\n"
-            f"    return lambda: {choice}\n"
-        )
-        if told == "metadata":
-            for old in site.glob("helper-*.dist-info"):
-                shutil.rmtree(old)
-            information = site / f"helper-{choice + 1}.0.dist-info"
-            information.mkdir()
-            (information / "METADATA").write_text(
-                f"Metadata-Version: 2.1\nName: helper\nVersion: {choice + 1}.0\n"
-            )
+        for told in HELPERS:
+            upgrade(site, told, choice)
         found = run(policies, PACKAGE.parent, python=str(python))
-        assert set(found["mine"][2]) == {choice}
-        assert found["run"] == ["mine:Mine"]
+        assert found["run"] == sorted(f"{name}:Mine" for name in names)
+        assert {name: set(found[name][2]) for name in names} == {name: {choice} for name in names}
 
 
 def module(tmp_path, name, text):

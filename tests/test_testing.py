@@ -364,7 +364,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("policy", "name", "why"), BAD, ids=[f"{type(p).__name__}-{n}" for p, n, _ in BAD])
-def test_a_bad_policy_fails_its_check_and_hears_why(policy, name, why):
+def test_a_bad_policy_fails_its_check_with_the_reason(policy, name, why):
     with pytest.raises(AssertionError, match=why) as caught:
         testing.CHECKS[name](policy)
     assert str(caught.value).startswith(f"{policy!r} fails check_{name}: ")
@@ -376,7 +376,7 @@ def test_the_best_arm_must_be_found_with_late_rewards():
 
 
 @pytest.mark.parametrize("policy", [Counting(), Outside(), Lossy(scale=2.0), Impatient(), Hidden()], ids=repr)
-def test_check_policy_finds_it_too(policy):
+def test_check_policy_fails_with_the_check_that_fails_alone(policy):
     name = next(name for bad, name, _ in BAD if type(bad) is type(policy))
     with pytest.raises(AssertionError, match=f"fails check_{name}: "):
         testing.check_policy(policy)

@@ -23,6 +23,7 @@ from .errors import (
     BrigandError as BrigandError,
     ConflictingRewardError as ConflictingRewardError,
     InvalidValueError as InvalidValueError,
+    MissingPackageError as MissingPackageError,
     PolicyError as PolicyError,
     ResultFileError as ResultFileError,
     StorageError as StorageError,
@@ -32,7 +33,7 @@ from .errors import (
 )
 from .jit import kernel as kernel
 from .live.bandit import Bandit as Bandit
-from .live.decision import Decision as Decision, Told as Told
+from .live.decision import Decision as Decision, Past as Past, Told as Told
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,
     Kernels as Kernels,

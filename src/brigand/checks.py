@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 import reprlib
+from typing import Any
 
 import numpy as np
 
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, MissingPackageError
 
 MAX_STEPS = 2**53
 """The longest horizon: steps stay exact as floats, and 64-bit integers never overflow."""
@@ -59,6 +61,16 @@ def _bounds(low: float, high: float, above: float | None) -> str:
     return f"in [{low:g}, {high:g}]" if above is None else f"in ({above:g}, {high:g}]"
 
 
+def interval(name: str, low: object, high: object, factor: float = 1.0) -> tuple[float, float]:
+    """Return the ends of a range as floats, where low < high, and ``factor (high - low)`` is finite."""
+    ends = number(f"{name}'s low", low), number(f"{name}'s high", high)
+    if not ends[0] < ends[1]:
+        raise InvalidValueError(f"{name} needs low < high, not low = {low} and high = {high}.")
+    if math.isinf(factor * (ends[1] - ends[0])):
+        raise InvalidValueError(f"{name} needs high - low to be finite, not {high} - {low}.")
+    return ends
+
+
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:
     """Return `values` (any one-dimensional, non-empty array-like of numbers) as a tuple of floats."""
     try:
@@ -88,3 +100,11 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"{name} must be a string, not {value!r}.")
     return value
+
+
+def package(module: str, otherwise: str) -> Any:
+    """Return a module of a package that may not be installed; `otherwise` says what needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingPackageError(otherwise) from None

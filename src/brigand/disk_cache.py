@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -53,6 +54,32 @@ def enable(dispatcher: Any, name: str, stamp: str, source: str) -> None:
             dispatcher.enable_caching()
 
 
+def load_compiler() -> None:
+    """Let Numba load what it needs before it can run the first function, but not SciPy's linear algebra.
+
+    Numba loads that to see whether it is there, which takes as long as all the rest. It loads it again where
+    a function needs it, so here it is enough to know that SciPy is installed.
+    """
+    if "numba.np.arraymath" in sys.modules:
+        return
+    try:
+        from numba.np import linalg
+
+        ensure = linalg.ensure_blas
+        linalg.ensure_blas = _ensure_scipy
+        try:
+            vars(importlib.import_module("numba.np.arraymath"))["ensure_blas"] = ensure
+        finally:
+            linalg.ensure_blas = ensure
+    except Exception:  # Numba is not as expected, and does it its own way
+        return
+
+
+def _ensure_scipy() -> None:
+    if importlib.util.find_spec("scipy") is None:
+        raise ImportError("SciPy is not installed")
+
+
 def _cache(function: Any, path: Path, name: str, stamp: str) -> Any:
     from numba.core import caching
 
@@ -83,10 +110,12 @@ def _cache(function: Any, path: Path, name: str, stamp: str) -> Any:
             try:
                 return super().load_overload(sig, target_context)
             except Exception:  # damaged, or not allowed to be read
+                with contextlib.suppress(OSError):
+                    os.unlink(self._cache_file._index_path)
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # a full disk, say
                 super().save_overload(sig, data)
                 _remove_others(path, f"{name}-", stamp, tag)
 

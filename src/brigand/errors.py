@@ -5,7 +5,8 @@
     BrigandError
     ├── InvalidValueError (also a ValueError)     a value that is not allowed
     │   ├── UnsupportedRewardError                a reward outside of what a policy accepts
-    │   └── ConflictingRewardError                a second, different reward of one decision
+    │   ├── ConflictingRewardError                a second, different reward of one decision
+    │   └── MissingPackageError (an ImportError)  a value that needs a package that is not installed
     ├── UnknownNameError (also a LookupError)     a name that nothing here has
     ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
     ├── PolicyError                               a policy that broke the contract
@@ -58,6 +59,10 @@ class UnknownNameError(BrigandError, LookupError):
 
 class ConflictingRewardError(InvalidValueError):
     """A second reward of one decision, and another one than the first."""
+
+
+class MissingPackageError(InvalidValueError, ImportError):
+    """A value that needs a package that is not installed."""
 
 
 class UnknownDecisionError(BrigandError, LookupError):

@@ -10,15 +10,11 @@ process; loops that take or close over *compiled* functions never hit it.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic, register_jitable
-from numpy.typing import NDArray
+from numba.extending import register_jitable
 
 from brigand import disk_cache, stamps
 
@@ -41,6 +37,21 @@ def kernel(function: Function) -> Function:
     return register_jitable(forceinline=True)(function)
 
 
+def kernel_beside(source: Callable[..., Any], name: str) -> Callable[[Function], Function]:
+    """Mark a function that closes over the kernel `source`, as `kernel` does, and place it beside `source`.
+
+    That one's module assigns it to `name`. So it is stamped with the code of that module, and not with that
+    of the function that made it; and pickles find it.
+    """
+
+    def decorate(function: Function) -> Function:
+        function.__module__ = source.__module__
+        function.__name__ = function.__qualname__ = name
+        return kernel(function)
+
+    return decorate
+
+
 def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a loop that closes over `kernels`, or find it where another process has left it.
 
@@ -48,6 +59,7 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
     (`brigand.stamps.of_compiled`, `brigand.disk_cache`). Numba itself does not notice an edit in another
     file, nor a global that is another number today, and would run the old code.
     """
+    disk_cache.load_compiler()
     owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
     name = f"{loop.__module__}.{loop.__name__}.{owner}"
     stamp = stamps.of_compiled(loop, *kernels)
@@ -58,48 +70,3 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
         parts = [f"{function.__name__} {function.__code__.co_filename}" for function in (loop, *kernels)]
         disk_cache.enable(compiled, name, stamp, "\n".join(parts))
     return compiled
-
-
-def direct(loop: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called.
-
-    Finding out the types of ten arguments costs a call 2 microseconds.
-    """
-    types_ = tuple(numba.typeof(argument) for argument in arguments)
-    loop.compile(types_)
-    found: Callable[..., Any] = loop.get_overload(types_)
-    return found
-
-
-def addresses(generator: np.random.Generator) -> NDArray[np.uintp]:
-    """Return what `generator_at` puts a generator together from. The generator must be kept alive."""
-    found = generator.bit_generator.ctypes
-    functions = (found.next_uint64, found.next_uint32, found.next_double)
-    pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
-    return np.array([found.state_address, found.state.value, *pointers, found.bit_generator.value], np.uintp)
-
-
-@intrinsic
-def generator_at(context: Any, address: Any) -> Any:
-    """Return, in compiled code, the generator with these `addresses`.
-
-    To be given the generator itself costs compiled code 13 microseconds a call.
-    """
-    generator = types.NumPyRandomGeneratorType("NumPyRandomGeneratorType")
-    bits = types.NumPyRandomBitGeneratorType("bit_generator")
-    fields = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(address)(context, builder, arguments[0])
-        inner = cgutils.create_struct_proxy(bits)(context, builder)
-        inner.parent = context.get_constant_null(types.pyobject)
-        for place, name in enumerate((*fields, "bit_generator")):
-            pointer = cgutils.gep(builder, array.data, place)
-            setattr(inner, name, builder.load(pointer))
-        outer = cgutils.create_struct_proxy(generator)(context, builder)
-        outer.bit_generator = inner._getvalue()
-        outer.meminfo = context.get_constant_null(types.MemInfoPointer(types.voidptr))
-        outer.parent = context.get_constant_null(types.pyobject)
-        return outer._getvalue()
-
-    return generator(address), build

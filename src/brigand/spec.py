@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from brigand.errors import InvalidValueError, UnknownNameError
 
-_DISTRIBUTIONS = ("environments.continuous", "environments.discrete")
+_ALL = ("CATALOGUE", "Environment", "Bernoulli", "Gaussian")
+"""Names whose modules, with what these import, define all types of this package."""
 
 
 class Spec:
@@ -134,13 +135,14 @@ def _find(name: str) -> type[Spec]:
         if not (isinstance(found, type) and issubclass(found, Spec)):
             raise InvalidValueError(f"{name!r} is no policy, sequence or distribution.")
         return found
-    # Loaded only here: all policies together take half a second.
-    for module in ("policies.catalogue", "environments.environment", *_DISTRIBUTIONS):
-        importlib.import_module(f"brigand.{module}")
-    own = _own_types()
-    if name not in own:
-        raise UnknownNameError("type", name, own)
-    return own[name]
+    import brigand  # whose names are loaded when they are asked for
+
+    for public in (name, *_ALL):  # in turn: to load all takes half a second
+        getattr(brigand, public, None)
+        own = _own_types()
+        if name in own:
+            return own[name]
+    raise UnknownNameError("type", name, own)
 
 
 def _own_types() -> dict[str, type[Spec]]:

@@ -130,7 +130,7 @@ class _Reached:
             return
         self.functions.append(function)
         self.code.append(_code_digest(function.__code__))
-        for value in function.__defaults__ or ():
+        for value in (*(function.__defaults__ or ()), *vars(function).values()):
             self._add("default", value)
         names = dict.fromkeys(_names(function.__code__))
         outer = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -198,26 +198,18 @@ def _codes_in(file: str) -> frozenset[str]:
 
 def _written(value: Any) -> str | None:
     """Return plain data as text, the same for equal data; None for what is no plain data."""
-    if isinstance(value, (bool, int, float, complex, str, bytes, types.NoneType)):
-        return repr(value)
-    if isinstance(value, (enum.Enum, np.dtype)):
+    if isinstance(value, (enum.Enum, bool, int, float, complex, str, bytes, types.NoneType, np.dtype)):
         return repr(value)
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         return f"{array.dtype}{array.shape}{_digest([array.tobytes().hex()])}"
-    if isinstance(value, (tuple, list)):
-        return _joined(_written(item) for item in value)
+    if not isinstance(value, (tuple, list, set, frozenset, dict)):
+        return None
+    items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else value
+    texts = [text for item in items if (text := _written(item)) is not None]
     if isinstance(value, (set, frozenset)):
-        texts = [_written(item) for item in value]
-        return _joined(sorted(text for text in texts if text is not None)) if None not in texts else None
-    if isinstance(value, dict):
-        return _joined(_written(item) for pair in value.items() for item in pair)
-    return None
-
-
-def _joined(texts: Iterable[str | None]) -> str | None:
-    found = list(texts)
-    return None if None in found else f"[{', '.join(map(str, found))}]"
+        texts.sort()
+    return f"{type(value).__name__}{texts}" if len(texts) == len(items) else None
 
 
 def _collect(name: str, package: str, found: dict[str, str]) -> None:
@@ -312,9 +304,14 @@ def _version(package: str) -> str:
 
 @functools.cache
 def _is_installed(name: str) -> bool:
+    """Return whether a module was installed, here or in an environment that this one looks into."""
     file = _file(name)
-    folders = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return file is not None and any(Path(file).is_relative_to(folder) for folder in folders)
+    if file is None:
+        return False
+    library = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts) or any(
+        Path(file).is_relative_to(folder) for folder in library
+    )
 
 
 def _top(name: str) -> str:

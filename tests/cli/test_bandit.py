@@ -17,7 +17,8 @@ import pytest
 
 import brigand as br
 from brigand.cli import bandit_export, main
-from brigand.live.core import Past
+from brigand.live import report
+from brigand.live.decision import Past
 from brigand.live.listing import bandits
 from brigand.storage.store import open_store
 
@@ -91,7 +92,7 @@ def decided(name="shop"):
 # What goes well.
 
 
-def test_a_story(shop):
+def test_the_commands_for_one_bandit_work_together(shop):
     ask = shop("ask", "shop")
     number, arm, reason = ask.stdout.rstrip("\n").split("\t")
     assert (arm, reason) == ("red", "forced: red was never chosen before")
@@ -140,7 +141,7 @@ def test_create_says_what_was_made_and_takes_all_settings(brigand):
         *("--horizon", 1000, "--reward-timeout", 60, "--default-reward", -1),
     )
     assert done.stdout == "shop is in sqlite:///brigand.db: FE-Exp, arms red, green\n"
-    settings = opened()._core.settings
+    settings = opened()._settings
     assert settings.policy == br.CATALOGUE["FE-Exp"]
     assert (settings.seed, settings.horizon) == (3, 1000)
     assert (settings.reward_timeout, settings.default_reward) == (60.0, -1.0)
@@ -406,7 +407,7 @@ def test_an_export_that_fails_leaves_nothing(brigand, monkeypatch):
         assert done.returncode == 2
         assert r"lone surrogates, '\udcff'" in done.stderr
     assert "no/log.csv' cannot be written" in brigand("export", "shop", "no/log.csv").stderr
-    monkeypatch.setattr(br.Bandit, "history", interrupted)
+    monkeypatch.setattr(report, "history", interrupted)
     done = brigand("export", "shop", "log.csv")
     assert (done.returncode, done.stderr) == (130, "Stopped; nothing was written.\n")
     assert sorted(os.listdir()) == before
@@ -420,7 +421,7 @@ def test_an_export_tells_a_store_that_fails_from_a_file_that_does(shop, monkeypa
     def fails(*_, **__):
         raise br.StorageError("the store is damaged.")
 
-    monkeypatch.setattr(br.Bandit, "history", fails)
+    monkeypatch.setattr(report, "history", fails)
     assert shop("export", "shop", "log.csv").stderr == "Error: the store is damaged.\n"
 
 

@@ -171,7 +171,7 @@ def test_discrete_rewards_pass_a_chi_square_test_against_scipy(name):
 
 
 @pytest.mark.parametrize("name", CLIPPED)
-def test_clipped_gaussian_rewards_have_scipys_share_on_the_ends_and_its_law_between_them(name):
+def test_clipped_gaussian_rewards_have_scipys_share_on_the_ends_and_its_distribution_between_them(name):
     reward = CLIPPED[name]
     inside, chances = parts(reward)
     rewards = drawn(name)

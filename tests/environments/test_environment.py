@@ -150,7 +150,7 @@ def test_compiled_environments_say_which_random_numbers_a_step_needs(arms, unifo
     assert (compiled.uses_uniform, compiled.uses_normal) == (uniform, normal)
 
 
-def test_a_kind_that_only_a_later_phase_has_counts_from_the_first_step_on():
+def test_random_numbers_that_only_a_later_phase_needs_are_drawn_from_step_1():
     for phases in ([[Bernoulli(0.5)], [Gaussian(0)]], [[Gaussian(0)], [Bernoulli(0.5)]]):
         compiled = Environment.piecewise(phases, [1, 5]).compiled
         assert (compiled.uses_uniform, compiled.uses_normal) == (True, True)
@@ -203,7 +203,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_environment_is_refused_by_an_error_that_names_it(name):
+def test_what_is_not_an_environment_is_refused_by_an_error_that_names_it(name):
     make, given = BAD[name]
     with pytest.raises(InvalidValueError, match=given):
         make()

@@ -103,7 +103,7 @@ def test_bounds_are_drawn_only_below_the_trivial_one(figure):
     np.testing.assert_allclose(line(axes, "trivial").get_ydata(), steps)
 
 
-def test_versions_and_kinds_look_different(figure):
+def test_versions_and_kinds_of_bounds_are_drawn_differently(figure):
     assert figures.DASHES.keys() == kinds.KINDS.keys()
     (axes,) = figure.axes
     looks = {
@@ -129,7 +129,7 @@ def test_one_policy_needs_no_name_and_of_several_one_is_named(results, instances
 
 @pytest.mark.parametrize("arms", [[br.Bernoulli(0.5)], [br.Bernoulli(0.5)] * 2], ids=len)
 @pytest.mark.parametrize("horizon", [1, 30])
-def test_nothing_to_lose_is_drawn_too(arms, horizon, tmp_path):
+def test_environments_without_regret_are_drawn_too(arms, horizon, tmp_path):
     equal = br.simulate(br.Environment.stationary(arms), POLICIES, horizon, 2)
     figures.bounds(equal, "FE").savefig(tmp_path / "x.png")
     equal.plot(tmp_path / "y.png", bounds=True)
@@ -173,7 +173,7 @@ def test_the_smallest_proved_bound_is_a_thin_line_of_the_policys_colour(stub, re
     assert plain.axes[1].get_legend() is None
 
 
-def test_no_bound_to_show_is_said(monkeypatch, results):
+def test_the_legend_says_that_no_upper_bound_is_proved(monkeypatch, results):
     monkeypatch.setattr(theory, "bounds", lambda *_: GIVEN[3:5])
     legend = results.plot(bounds=True).axes[1].get_legend()
     assert "no proved upper bound" in legend.get_texts()[0].get_text()

@@ -334,7 +334,7 @@ def test_an_arm_that_is_not_there(make, name):
     assert contents(bandit) == before
 
 
-def test_one_arm(make):
+def test_a_bandit_with_one_arm(make):
     for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), br.KLUCB()):
         bandit = make(["only"], policy)
         for decision in [*bandit.ask(10), bandit.ask(among=["only"])]:
@@ -346,7 +346,7 @@ def test_one_arm(make):
 @pytest.mark.parametrize(
     "given", ["abc", "", [], (), {}, None, 5, ["a", "a"], ["a", "b", "a"], ["a", 1], [None], [b"a"], b"ab"]
 )
-def test_arms_that_are_none(given, url):
+def test_bad_names_of_arms_are_refused(given, url):
     for home in ({}, {"store": url, "name": "none"}):
         with pytest.raises(br.InvalidValueError, match="arm"):
             br.Bandit(given, FE, **home)
@@ -400,7 +400,7 @@ def test_while_arms_come_and_go_exploration_keeps_its_bound(policy, seed, k):
     last = dict.fromkeys(bandit.arms(), 0)
     for _ in range(150):
         among = rng.choice(arms(k), rng.integers(1, k + 1), replace=False).tolist()
-        threshold = bandit._core.session.engine.header["threshold"][0]
+        threshold = bandit._session.engine.header["threshold"][0]
         decision = bandit.ask(among=among)
         due = [name for name in among if last[name] == 0 or decision.step - 1 - last[name] >= threshold]
         if due:

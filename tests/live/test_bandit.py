@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from brigand.live.core import Past
+from brigand.live.decision import Past
 from live.common import (
     FE,
     POLICIES,
@@ -186,7 +186,7 @@ NUMBERS = {
 
 
 def id_from(kind, bandit):
-    given, uid = NO_IDS[kind], bandit._core.uid
+    given, uid = NO_IDS[kind], bandit._uid
     return (
         given.format(uid=uid, UID=uid.upper() if uid.upper() != uid else "X")
         if isinstance(given, str)
@@ -195,7 +195,7 @@ def id_from(kind, bandit):
 
 
 @pytest.mark.parametrize("kind", NO_IDS)
-def test_an_id_that_is_none(make, url, kind):
+def test_an_id_that_names_no_decision_is_refused(make, url, kind):
     bandit = make()
     bandit.ask(5)
     with unchanged(bandit, url), pytest.raises(br.UnknownDecisionError, match="bandit"):
@@ -203,7 +203,7 @@ def test_an_id_that_is_none(make, url, kind):
 
 
 @pytest.mark.parametrize("kind", NO_REWARDS)
-def test_a_reward_that_is_none(make, url, kind):
+def test_a_value_that_is_not_a_reward_is_refused(make, url, kind):
     bandit = make()
     decision = bandit.ask()
     with unchanged(bandit, url):
@@ -291,7 +291,7 @@ def test_of_two_bandits_each_knows_its_own_decisions(make, url):
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.0, "2", True, int])
-def test_a_number_of_asks_that_is_none(make, url, n):
+def test_a_bad_number_of_asks_is_refused(make, url, n):
     bandit = make()
     with unchanged(bandit, url), pytest.raises(br.InvalidValueError, match="n must be"):
         bandit.ask(n)
@@ -300,7 +300,7 @@ def test_a_number_of_asks_that_is_none(make, url, n):
 @pytest.mark.parametrize(
     "given", [{"after": -1}, {"after": 1.5}, {"after": "1"}, {"limit": -1}, {"limit": True}]
 )
-def test_a_part_of_the_history_that_is_none(make, given):
+def test_bad_limits_of_the_history_are_refused(make, given):
     bandit = make()
     bandit.ask(3)
     with pytest.raises(br.InvalidValueError, match=next(iter(given))):
@@ -353,7 +353,7 @@ def test_threads_share_a_bandit(make, policy):
 
 
 @pytest.mark.parametrize("name", ["FE-Linear", "TS-Beta", "LB-SDA", "SW-FE-Exp"])
-def test_two_on_one_store_take_turns(url, name):
+def test_two_bandits_on_one_store_taking_turns_choose_as_the_simulator(url, name):
     """In turn, they are the simulator."""
     policy, n = policy_for(name, 3), 60
     rewards = rewards_for(policy, (n, 3), 5)
@@ -378,7 +378,7 @@ def ask_meanwhile(bandit):
         yield name
 
 
-def test_what_is_given_may_ask_the_bandit_itself(make):
+def test_an_iterator_passed_to_a_call_may_ask_the_bandit(make):
     """The bandit is not locked while its caller's iterators run."""
     bandit = make()
     done = []
@@ -415,9 +415,7 @@ def test_what_is_recorded_is_what_asks_and_tells_would_have_been(name, seed, k, 
         if past[-1][1] is not None:
             one.tell(decision.id, past[-1][1])
     ids = other.record(past)
-    assert [one._core.uid + number.removeprefix(other._core.uid) for number in ids] == list(
-        one.history()["decision"]
-    )
+    assert [one._uid + number.removeprefix(other._uid) for number in ids] == list(one.history()["decision"])
     for name_of_table in ("header", "arms", "memory", "ledger"):
         assert repr(table(one, name_of_table)) == repr(table(other, name_of_table))
     assert one.summary().equals(other.summary())
@@ -499,13 +497,13 @@ def test_a_closed_store_says_so(url):
 
 
 @pytest.mark.parametrize("policy", [None, "FE", br.ForcedExploration, br.Linear()])
-def test_a_policy_that_is_none(policy):
+def test_what_is_not_a_policy_is_refused(policy):
     with pytest.raises(br.InvalidValueError, match="policy must be a policy"):
         br.Bandit(arms(2), policy)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.0, "1", True])
-def test_a_seed_that_is_none(seed):
+def test_a_bad_seed_is_refused(seed):
     with pytest.raises(br.InvalidValueError, match="must be"):
         br.Bandit(arms(2), RANDOM, seed=seed)
 
@@ -517,6 +515,6 @@ def test_a_seed_is_drawn_and_kept():
     assert [d.arm for d in again.ask(50)] == one.history()["arm"].tolist()
 
 
-def test_play_is_what_it_says():
+def test_the_helper_play_gives_the_arms_of_trace():
     bandit = br.Bandit(arms(2), FE, seed=0)
     assert play(bandit, np.array([[0.5, 1.0]] * 4)) == br.trace(FE, np.array([[0.5, 1.0]] * 4)).tolist()

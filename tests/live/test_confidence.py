@@ -110,7 +110,7 @@ def test_the_series_of_large_sums_takes_over_without_a_step():
         assert evidence(n, 3, bounded(n, 3 / n, 0, 1)[0]) == pytest.approx(math.log(20), rel=1e-11)
 
 
-def test_is_symmetric_and_moves_with_the_range():
+def test_bounded_is_symmetric_and_moves_with_the_range():
     n, mean = np.array([1, 4, 30, 1000]), np.array([0.125, 0.75, 0.375, 0.0625])
     lower, upper = bounded(n, mean, 0, 1)
     mirrored = bounded(n, 1 - mean, 0, 1)
@@ -250,7 +250,7 @@ def test_no_other_mixture_is_tighter_at_1000(level, loss):
     assert 0 <= half / math.sqrt(best / TIGHTEST) - 1 < loss
 
 
-def test_moves_with_the_unit():
+def test_asymptotic_moves_with_the_unit():
     n, mean, squares = np.array([30, 100, 7000]), np.array([0.25, -3, 8]), np.array([2.0, 100, 7])
     lower, upper = asymptotic(n, mean, squares)
     moved = asymptotic(n, -4 * mean + 2, 16 * squares)
@@ -314,12 +314,12 @@ def test_arrays_give_what_scalars_give(interval):
         (([10, 10], [0.5] * 3, 0, 1), "count, mean must have one shape"),
     ],
 )
-def test_bounded_refuses(arguments, message):
+def test_bounded_refuses_bad_arguments(arguments, message):
     with pytest.raises(InvalidValueError, match=message):
         bounded(*arguments)
 
 
-def test_asymptotic_refuses():
+def test_asymptotic_refuses_bad_arguments():
     with pytest.raises(InvalidValueError, match=r"squares must be >= 0, not \[-1.0\]"):
         asymptotic([50], [0.5], [-1])
     with pytest.raises(InvalidValueError, match="level must be in"):

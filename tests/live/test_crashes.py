@@ -69,7 +69,7 @@ def serve(url, name, seed, ticks, pipe):
 
     rng = random.Random(seed)
     bandit = br.Bandit.open(url, name, clock=ticks)
-    with bandit._core.session.reading() as opened:
+    with bandit._session.reading() as opened:
         last = opened.log.history(max(0, opened.engine.steps - 60))
         pending = [found.step for found in last if found.value is None]
     say("open")
@@ -106,7 +106,7 @@ def call(bandit, kind, what):
         n, among = what
         decisions = [bandit.ask(among=among)] if n == 1 else bandit.ask(n, among=among)
         return [(decision.step, decision.arm) for decision in decisions]
-    rewards = [(f"{bandit._core.uid}-{step}", reward_of(step)) for step in what]
+    rewards = [(f"{bandit._uid}-{step}", reward_of(step)) for step in what]
     return [bandit.tell(*rewards[0])] if len(rewards) == 1 else bandit.tell_many(rewards)
 
 
@@ -279,7 +279,7 @@ def test_a_process_that_is_killed_disturbs_no_other(warm, url):
 
 
 def create(url, seed, pipe):
-    os.write(pipe, br.Bandit(["a", "b"], FE, store=url, name="x", seed=seed)._core.uid.encode())
+    os.write(pipe, br.Bandit(["a", "b"], FE, store=url, name="x", seed=seed)._uid.encode())
     time.sleep(60)
 
 
@@ -299,7 +299,7 @@ def scene_killed_while_creating(url, kills):
             counts["there"] += 1
         if kill % 2:
             bandit = br.Bandit(["a", "b"], FE, store=place, name="x", seed=99, load_if_exists=True)
-            assert bandit._core.uid == uid or not uid
+            assert bandit._uid == uid or not uid
             Twin(bandit).goes_on_as(bandit, 2)
             assert bandit.ask().step == 3
     return counts
@@ -314,7 +314,7 @@ def test_a_bandit_is_made_wholly_or_not_at_all(warm, url):
 
 def test_the_disk_has_each_transaction_before_it_is_acknowledged(tmp_path):
     bandit = br.Bandit(["a", "b"], FE, store=f"sqlite:///{tmp_path}/bandits.db", name="x")
-    for context in (bandit._core.home.writing, bandit._core.home.reading):
+    for context in (bandit._backend.writing, bandit._backend.reading):
         with context() as opened:
             connection = opened._transaction._connection
             assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL

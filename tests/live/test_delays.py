@@ -227,7 +227,7 @@ def held(bandit):
 @pytest.mark.parametrize("name", ["FE-Linear", "FE-Anytime", "SW-FE-Exp", "SW-FE-Linear", "SW-7"])
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, k=st.integers(1, 4), n=st.integers(1, 60), delay=st.floats(0, 20))
-def test_nor_does_their_place_among_the_asks(name, seed, k, n, delay):
+def test_the_place_of_rewards_among_the_asks_does_not_matter(name, seed, k, n, delay):
     """Decisions are recorded one by one, and rewards come between them: at once, or any delays later.
 
     The rewards in the window at the end count, whenever they came, unless their pull had left it by then.

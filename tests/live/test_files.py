@@ -39,7 +39,7 @@ def scene_read_only(url):
         assert bandit.snapshot()["state"] == state(bandit)
         assert refused(lambda: create(read_only(url), name="y"), "read-only")
         again = create(read_only(url), load_if_exists=True)
-        assert again._core.uid == bandit._core.uid
+        assert again._uid == bandit._uid
         bandit.close()
         again.close()
         assert contents(url) == before
@@ -174,7 +174,7 @@ def test_a_file_of_a_newer_version(warm, url):
 def scene_locked(url):
     bandit = make(url)
     twin = Twin(bandit)
-    bandit._core.home._store._connections.busy_timeout = 0.02
+    bandit._backend._store._connections.busy_timeout = 0.02
     with contextlib.closing(sqlite3.connect(path_of(url), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         for call in calls(bandit):

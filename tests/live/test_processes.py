@@ -153,12 +153,12 @@ def test_a_reward_that_many_tell_is_learned_once(warm, url):
 
 def create(url, name, number):
     bandit = br.Bandit(ARMS, FE, store=url, name=name, seed=number, load_if_exists=True)
-    return bandit._core.uid, bandit._core.settings.seed, bandit.ask().step
+    return bandit._uid, bandit._settings.seed, bandit.ask().step
 
 
 def create_or_not(url, name, number):
     with suppress(br.InvalidValueError):
-        return br.Bandit(ARMS, FE, store=url, name=name, seed=number)._core.uid
+        return br.Bandit(ARMS, FE, store=url, name=name, seed=number)._uid
 
 
 def scene_created_at_once(url, turns):
@@ -170,7 +170,7 @@ def scene_created_at_once(url, turns):
         assert sorted(steps) == [1, 2, 3, 4]
         uids = at_once(create_or_not, [(place, "y" + name, number) for number in range(3)])
         assert Counter(map(bool, uids)) == {True: 1, False: 2}
-        assert br.Bandit.open(place, "y" + name)._core.uid in uids
+        assert br.Bandit.open(place, "y" + name)._uid in uids
 
 
 def test_a_bandit_that_many_create_is_one(warm, url):
@@ -234,7 +234,7 @@ def scene_arms_change(url):
         else:
             assert event.counted == (event.arm in in_service)
     Twin(bandit)
-    return len(bandit._core.session.engine.names)
+    return len(bandit._session.engine.names)
 
 
 def test_nobody_gets_an_arm_that_another_process_removed(warm, url):

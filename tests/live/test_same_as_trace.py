@@ -105,7 +105,7 @@ with open(path) as file:
 for name, seed, done, snapshot in jobs:
     opened, restored = br.Bandit.open(url, name), br.Bandit.restore(snapshot)
     k, horizon = len(opened.arms()), snapshot["settings"]["horizon"]
-    rewards = rewards_for(opened._core.settings.policy, (horizon, k), seed)
+    rewards = rewards_for(opened._settings.policy, (horizon, k), seed)
     found[name] = [play(opened, rewards, done), play(restored, rewards, done)]
 print(json.dumps(found))
 """
@@ -167,7 +167,7 @@ NEED = [name for name in POLICIES if expected(name).needs_horizon]
 
 
 @pytest.mark.parametrize("name", NEED)
-def test_what_needs_the_horizon_says_so(name, file):
+def test_policies_that_need_the_horizon_say_so(name, file):
     for where in ({}, {"store": file, "name": f"no {name}"}):
         with pytest.raises(br.InvalidValueError, match="horizon"):
             br.Bandit(arms(3), POLICIES[name], **where)
@@ -176,7 +176,7 @@ def test_what_needs_the_horizon_says_so(name, file):
 
 
 @pytest.mark.parametrize("name", some(name for name in POLICIES if name not in NEED))
-def test_what_needs_no_horizon_is_the_simulator_without_it(name):
+def test_policies_that_need_no_horizon_choose_as_the_simulator_does_without_it(name):
     policy = POLICIES[name]
     rewards = rewards_for(policy, (STEPS, 3), 1)
     expected = br.trace(policy, rewards, seed=2).tolist()
@@ -214,6 +214,6 @@ def test_nothing_is_asked_beyond_the_horizon(name, where, file):
 
 
 @pytest.mark.parametrize("horizon", [0, -1, 2.0, "9", True, 2**53 + 1])
-def test_a_horizon_that_is_none(horizon):
+def test_a_bad_horizon_is_refused(horizon):
     with pytest.raises(br.InvalidValueError, match="horizon"):
         br.Bandit(arms(2), FE, horizon=horizon)

@@ -226,7 +226,7 @@ POLICIES = {
 @pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=8, deadline=None)
 @given(calls=st.lists(CALLS, min_size=10, max_size=40), timeout=st.booleans(), seed=st.integers(0, 2**32))
-def test_however_it_is_kept_it_is_the_same_bandit(name, url, calls, timeout, seed):
+def test_a_bandit_is_the_same_in_memory_restored_reopened_and_replayed(name, url, calls, timeout, seed):
     clock = Clock()
     given = {"reward_timeout": TIMEOUT, "default_reward": DEFAULT} if timeout else {}
     players = [
@@ -310,7 +310,7 @@ def test_a_restored_bandit_needs_a_name_that_is_free(url):
 
 
 @pytest.mark.parametrize("given", [None, [], "text", 3, {}, {"schema": "1"}, {"schema": None}])
-def test_what_is_no_snapshot(given):
+def test_what_is_not_a_snapshot_is_refused(given):
     with pytest.raises(br.InvalidValueError, match="no snapshot of a bandit"):
         br.Bandit.restore(given)
 

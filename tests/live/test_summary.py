@@ -51,7 +51,7 @@ def test_the_columns_are_those_of_the_documentation():
     bandit = br.Bandit(["a", "b"], FE, seed=0)
     for _ in range(2):
         history, summary = bandit.history(), bandit.summary()
-        assert ("step", *history.columns) == report.COLUMNS
+        assert ("step", *history.columns) == tuple(report.HISTORY)
         assert list(history.columns) == list(HISTORY)
         assert history.dtypes.to_dict() == HISTORY
         assert history.index.name == "step"
@@ -192,7 +192,7 @@ def test_removed_arms_are_shown_where_wanted():
     ],
     ids=lambda given: None if isinstance(given, str) else str(given),
 )
-def test_a_summary_that_cannot_be(given, match):
+def test_bad_arguments_of_a_summary_are_refused(given, match):
     bandit = br.Bandit(["a"], FE)
     bandit.tell(bandit.ask().id, 0.5)
     with pytest.raises(br.InvalidValueError, match=match):

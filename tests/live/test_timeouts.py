@@ -69,7 +69,7 @@ def test_the_default_is_learned_once_at_the_next_call(make, call):
     assert statuses(bandit).count("default") == 1
 
 
-def test_looking_changes_nothing(make):
+def test_reading_does_not_learn_the_default(make):
     clock = Clock()
     bandit = make(clock)
     bandit.ask()
@@ -157,7 +157,7 @@ def test_a_timeout_of_zero_ends_with_the_next_call(make):
 # Arms that were removed.
 
 
-def test_of_an_arm_that_was_removed_nothing_is_learned(make):
+def test_no_default_is_learned_of_a_removed_arm(make):
     clock = Clock()
     bandit = make(clock)
     gone, kept = bandit.ask(2)
@@ -235,7 +235,7 @@ def test_a_clock_that_was_far_ahead_does_not_stop_the_timeouts(make, url, how):
 
 
 def test_decisions_from_elsewhere_time_out_by_their_own_times(make):
-    from brigand.live.core import Past
+    from brigand.live.decision import Past
 
     clock = Clock(1000.0)
     bandit = make(clock)
@@ -285,7 +285,7 @@ def test_timeouts_go_on_after_a_load(make, url, how, policy):
     assert bandit.summary()[["asked", "told"]].sum().tolist() == [13, 13]
 
 
-def test_two_on_one_store_learn_a_default_once(url):
+def test_two_bandits_on_one_store_learn_a_default_once(url):
     clock = Clock()
     one = br.Bandit(
         arms(2), FE, seed=0, store=url, name="two", reward_timeout=10, default_reward=0.25, clock=clock
@@ -322,7 +322,7 @@ def test_two_on_one_store_learn_a_default_once(url):
         (1, -1e101, "default_reward"),
     ],
 )
-def test_a_timeout_that_is_none(timeout, default, match):
+def test_a_bad_timeout_or_default_reward_is_refused(timeout, default, match):
     with pytest.raises(br.InvalidValueError, match=match):
         br.Bandit(arms(2), FE, reward_timeout=timeout, default_reward=default)
 

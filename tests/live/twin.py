@@ -25,7 +25,7 @@ class Twin:
     """
 
     def __init__(self, bandit: br.Bandit) -> None:
-        settings = bandit._core.settings
+        settings = bandit._settings
         events = log(bandit)
         first = next((i for i, event in enumerate(events) if event.kind != ADD), len(events))
         self.at = 0.0
@@ -38,7 +38,7 @@ class Twin:
             default_reward=settings.default_reward,
             clock=lambda: self.at,
         )
-        self.uid = self.bandit._core.uid = bandit._core.uid
+        self.uid = self.bandit._uid = bandit._uid
         self.length = first
         self.follow(bandit)
 
@@ -57,10 +57,10 @@ class Twin:
     @property
     def steps(self) -> int:
         """How many decisions were made."""
-        return self.bandit._core.session.engine.steps
+        return self.bandit._session.engine.steps
 
     def _do(self, event: Event) -> None:
-        bandit, name = self.bandit, self.bandit._core.session.engine.names
+        bandit, name = self.bandit, self.bandit._session.engine.names
         if event.kind == ASK:
             data = _data(event)
             among = data.get("among")
@@ -71,8 +71,8 @@ class Twin:
         elif event.kind == TELL:
             bandit.tell(f"{self.uid}-{event.step}", event.value)
         elif event.kind == DEFAULT:
-            with bandit._core.session.lock, bandit._core.session as session:
-                bandit._core._settle(session, event.at)
+            with bandit._session.lock, bandit._session as session:
+                bandit._settle(session, event.at)
         elif event.kind == ADD:
             bandit.add_arm(json.loads(event.data)["name"])
         elif event.kind == REMOVE:
@@ -99,13 +99,13 @@ def _essence(event: Event) -> tuple[Any, ...]:
 
 def log(bandit: br.Bandit, after: int = 0) -> list[Event]:
     """Return a bandit's events after number `after`."""
-    with bandit._core.session.reading() as session:
+    with bandit._session.reading() as session:
         return session.log.since(after)
 
 
 def state(bandit: br.Bandit) -> dict[str, Any]:
     """Return the policy's state, the ledger, the generator's state and what is pending."""
-    with bandit._core.session.reading() as session:
+    with bandit._session.reading() as session:
         return session.engine.to_json()
 
 

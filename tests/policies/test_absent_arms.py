@@ -130,7 +130,7 @@ class Dividing(br.UCB1):
     ],
     ids=repr,
 )
-def test_a_bad_policy_fails_and_hears_why(policy, why):
+def test_a_bad_policy_fails_with_the_reason(policy, why):
     with pytest.raises(AssertionError, match=re.escape(repr(policy)) + " fails check_absent_arms: .*" + why):
         testing.check_absent_arms(policy)
 
@@ -458,7 +458,7 @@ def shares(state):
 
 
 @pytest.mark.parametrize("policy", [br.EXP3(0.2), br.EXP3S(0.02, 0.2)], ids=repr)
-def test_who_is_away_neither_wins_nor_loses(policy):
+def test_an_unavailable_arm_keeps_its_share(policy):
     run = Live(policy, [0.9, 0.2, 0.6, 0.4], 1000, draw=True)
     for present in ([0, 1, 2, 3], [0, 1], [1, 2, 3], [3], [0, 2, 3]):
         before = shares(run.state)

@@ -124,7 +124,7 @@ def test_tied_arms_are_pulled_equally_often(name):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_permuting_arms_permutes_pulls_in_law(name):
+def test_permuting_arms_permutes_pulls_in_distribution(name):
     """A schedule begins in order of index, so that it may stand one pull further for an arm."""
     slack = 1.0 if expected(name).scheduled else 0.0
     testing.check_permutation(POLICIES[name], slack, runs=runs(200, 2000))

@@ -50,7 +50,7 @@ def test_the_ucb1_index_by_hand(policy, width):
         ({"low": 0, "high": 1, "sigma": 1}, "not both"),
     ],
 )
-def test_bad_ucb1_settings(arguments, message):
+def test_bad_settings_of_ucb1_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         br.UCB1(**arguments)
 
@@ -106,7 +106,7 @@ def gaussian_state(policy, rewards):
     ],
     ids=["known", "unknown"],
 )
-def test_gaussian_posteriors_have_their_law(policy, law):
+def test_gaussian_posteriors_have_their_distribution(policy, law):
     """Kolmogorov-Smirnov on 20,000 draws at level 1e-5."""
     rewards = np.random.default_rng(2).normal(3, 1.5, 7)
     parameters, state = gaussian_state(policy, rewards)
@@ -162,7 +162,7 @@ def test_epsilon_greedy_explores_at_its_rate(policy, epsilon):
         ({"c": 1, "d": 2}, "d must be in"),
     ],
 )
-def test_bad_epsilon_greedy_settings(arguments, message):
+def test_bad_settings_of_epsilon_greedy_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         br.EpsilonGreedy(**arguments)
 
@@ -312,7 +312,7 @@ def test_settings_are_kept_as_plain_numbers(policy):
 
 
 @pytest.mark.parametrize("name", br.CATALOGUE)
-def test_who_needs_the_horizon_says_so(name):
+def test_policies_that_need_the_horizon_say_so(name):
     policy = br.CATALOGUE[name]
     try:
         policy.parameters(2, None)

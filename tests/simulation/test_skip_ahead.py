@@ -10,7 +10,6 @@ from scipy import stats
 
 import brigand as br
 from brigand.environments.totals import safe_pulls
-from brigand.rng import Stream, Tape
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
 from strength import runs
@@ -114,7 +113,7 @@ def exact_pulls(means, threshold, horizon):
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.3, 0.8), (0.95, 0.4)], ids=str)
 @pytest.mark.parametrize("sequence", [br.Linear(2), br.Constant(3), br.Constant(math.inf)], ids=repr)
 @pytest.mark.parametrize("horizon", [3, 6])
-def test_short_runs_have_the_enumerated_law(method, means, sequence, horizon):
+def test_short_runs_have_the_enumerated_distribution(method, means, sequence, horizon):
     """Chi-square at level 1e-5, 20,000 runs."""
     form = sequence.form(horizon)
     law = exact_pulls(means, lambda r: form.number * (r if isinstance(sequence, br.Linear) else 1), horizon)
@@ -170,7 +169,7 @@ def p_values(number):
 
 
 @pytest.mark.parametrize("number", range(N_PROBLEMS))
-def test_skipping_has_the_law_of_stepping(number):
+def test_skipping_has_the_distribution_of_stepping(number):
     """Pulls at three steps and forced pulls, of every arm: 1 % for all problems together.
 
     Holm's procedure rejects something if and only if the smallest p value is below 1 % over their number.
@@ -180,7 +179,7 @@ def test_skipping_has_the_law_of_stepping(number):
     assert min(values) > 0.01 / N_PROBLEMS / len(values)
 
 
-def test_changing_rewards_have_the_law_of_stepping():
+def test_skipping_changing_rewards_has_the_distribution_of_stepping():
     """As above, on the first of the paper's piecewise problems, at one step in each phase."""
     environment = br.random_environment("bernoulli", 5, 2000, 4, seed=0)
     policy = br.ForcedExploration(br.Exponential())
@@ -192,7 +191,7 @@ def test_changing_rewards_have_the_law_of_stepping():
 
 @pytest.mark.parametrize("m", [1, 7, 100])
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
-def test_etc_has_the_law_of_stepping(m, family):
+def test_skipping_etc_has_the_distribution_of_stepping(m, family):
     environment = br.random_environment(family, 4, 300, 2, seed=3)
     step, skip = both(environment, br.ExploreThenCommit(m), 300, RUNS, [10, 160, 300], skip=1)
     for t, k in itertools.product([10, 160, 300], range(4)):
@@ -253,7 +252,7 @@ def test_the_bound_on_losing_the_lead_holds(drift, cap):
     assert stats.binomtest(caught, 4000, 0.05, alternative="greater").pvalue > 1e-5
 
 
-def test_the_bound_knows_the_limits():
+def test_the_bound_at_its_limits():
     assert safe_pulls(0.0, 1.0, 1.0, math.inf, 44.0) == 0
     assert safe_pulls(-1.0, 1.0, 1.0, math.inf, 44.0) == 0
     assert safe_pulls(1.0, 0.1, 0.0, math.inf, 44.0) == math.inf
@@ -290,12 +289,3 @@ def test_skipped_results_do_not_depend_on_workers_or_on_other_runs(tmp_path):
     assert np.array_equal(whole.dataset["pulls"].sel(replication=range(250, 260)), part.dataset["pulls"])
     whole.save(tmp_path / "x.nc")
     assert br.load(tmp_path / "x.nc").dataset["method"].values.tolist() == ["skip"]
-
-
-def test_a_tape_that_was_wound_is_the_generator_of_the_replication():
-    stream = Stream(7, constants(0.1))
-    tape = Tape.new()
-    tape.generator.integers(5, dtype=np.int32)  # half of a word is left over
-    tape.state[:] = stream.states([2, 3])[1]
-    tape.half[:] = 0
-    assert tape.generator.bit_generator.state == stream.generator(3).bit_generator.state

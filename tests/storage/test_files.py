@@ -71,7 +71,7 @@ def test_urls_and_the_files_they_name(url, path, tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == [path]
 
 
-def test_settings_that_are_refused(tmp_path):
+def test_bad_settings_are_refused(tmp_path):
     for wrong in ("full", "", None, 2):
         with pytest.raises(InvalidValueError, match="synchronous must be one of"):
             open_store(f"sqlite:///{tmp_path}/x.db", create=True, synchronous=wrong)
@@ -126,7 +126,7 @@ def empty_schema(path):
         (empty_schema, "x.db' has a table brigand_schema that Brigand did not write"),
     ],
 )
-def test_bad_files(tmp_path, make, message, create):
+def test_files_that_are_not_a_store_are_refused(tmp_path, make, message, create):
     path = tmp_path / "x.db"
     make(path)
     before = path.read_bytes() if path.is_file() else None
@@ -198,7 +198,7 @@ def test_a_store_that_may_only_be_read(tmp_path, other):
 
 
 @pytest.mark.parametrize("replaced", [True, False])
-def test_a_file_that_goes_while_it_is_open_takes_nothing_unnoticed(tmp_path, replaced):
+def test_writing_to_a_file_that_was_moved_or_replaced_is_an_error(tmp_path, replaced):
     url = f"sqlite:///{tmp_path}/x.db"
     with open_store(url, create=True) as store:
         bandit = store.create("x", "", "", [], None, 0.0).id

@@ -112,7 +112,7 @@ def test_processes_that_create_one_file_at_once_all_succeed(url, tmp_path):
         assert store.names() == sorted(str(process.pid) for process in processes)
 
 
-def test_a_writer_that_is_killed_leaves_nothing_and_holds_nobody(made):
+def test_a_writer_that_is_killed_leaves_no_data_and_no_lock(made):
     code = """
     store = open_store(url, create=False)
     append(store)
@@ -197,7 +197,7 @@ def test_a_child_has_locks_of_its_own(made):
     assert finish(start(made, code)) == [["2"]]  # of the database and of its shared memory
 
 
-def test_a_child_of_a_transaction_is_told_so_and_harms_nothing(made):
+def test_a_fork_in_a_transaction_cannot_use_it_and_changes_nothing(made):
     code = """
     store = open_store(url, create=False)
     child = None

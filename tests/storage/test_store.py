@@ -133,7 +133,7 @@ def test_special_floats_come_back_to_the_bit(store, bandit):
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 2e10), st.text())))
-def test_any_event_comes_back(tmp_path_factory, given):
+def test_any_event_is_read_back_unchanged(tmp_path_factory, given):
     url = f"sqlite:///{tmp_path_factory.mktemp('any')}/x.db"
     texts = [text.encode("utf-8", "ignore").decode() for *_, text in given]
     events = [
@@ -214,7 +214,7 @@ def test_a_failure_that_is_swallowed_still_undoes_its_transaction(store, bandit)
     assert len(log(store, bandit)) == 2
 
 
-def test_a_number_is_given_once(store, bandit):
+def test_a_step_number_is_given_to_one_decision_only(store, bandit):
     append(store, bandit, ask(1))
     with pytest.raises(StorageError, match="refuses"), store.writing(bandit) as writing:
         writing.append([ask(2)], 0)

@@ -131,7 +131,7 @@ def test_everything_is_in_the_report(page, results):
     assert pytest.approx(mean) in cells
 
 
-def test_what_users_write_is_text(text):
+def test_what_users_write_is_escaped_in_the_page(text):
     assert "<script>alert" not in text
     assert "<b>study" not in text
     assert "<linear>" not in text

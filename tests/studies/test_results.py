@@ -294,7 +294,7 @@ def test_unknown_names_are_refused(results):
 def test_an_incomplete_study_says_what_lacks(copy):
     results = StudyResults(copy)
     keys = next(cell for cell in results.manifest["cells"] if cell["policy"] == "UCB1")["keys"]
-    results._store.path(keys[0]).unlink()
+    results._kept.path(keys[0]).unlink()
     assert results.missing == 1
     assert "pieces missing: 1" in repr(results)
     message = f"1 of {len(keys)} pieces of 'UCB1' on 'one' are missing in .*run `brigand run` again"
@@ -309,14 +309,14 @@ def test_an_incomplete_study_says_what_lacks(copy):
 def test_damaged_folders_are_refused(copy):
     results = StudyResults(copy)
     first, second = results.manifest["cells"][0]["keys"][:2]
-    path = results._store.path(first)
+    path = results._kept.path(first)
     whole = path.read_bytes()
     for content in (b"", whole[:60], whole[:-30], whole[:150] + b"xxxx" + whole[154:]):
         path.write_bytes(content)
         with pytest.raises(br.ResultFileError, match=r"is damaged.*: delete it and run the study again"):
             results.regret("one", "FE-Exp")
     path.write_bytes(whole)
-    results._store.path(second).write_bytes(whole)  # three runs where one should be
+    results._kept.path(second).write_bytes(whole)  # three runs where one should be
     with pytest.raises(br.ResultFileError, match="do not fit the manifest"):
         results.regret("one", "FE-Exp")
 

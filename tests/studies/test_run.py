@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 import brigand as br
+from brigand.environments.environment import Environment
+from brigand.studies import expand
+from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
-from brigand.studies.store import Store
 from brigand.studies.work import compute, pieces, work
 from strength import runs
 
@@ -58,20 +60,33 @@ def test_a_study_has_the_numbers_of_simulate(tmp_path):
     run_study(path, tmp_path / "out")
     study, _, load = plan_study(path, tmp_path / "out")
     assert load.missing == []
-    store = Store(tmp_path / "out")
-    problem, contender = study.problems[1], study.contenders[1]
-    found = [store.get(piece.key) for piece in pieces(study, problem, contender)]
+    store = StudyFolder(tmp_path / "out")
+    problem, named = study.problems[1], study.policies[1]
+    found = [store.get(piece.key) for piece in pieces(study, problem, named)]
     regret = np.concatenate([part["regret"] for part in found]).reshape(7, 5, 5)
     pulls = np.concatenate([part["pulls"] for part in found]).reshape(7, 5, 5, 3)
     forced = np.concatenate([part["forced"] for part in found]).reshape(7, 5, 3)
     for instance in range(7):
         environment = br.random_environment("bernoulli", 3, 1000, 1, instance)
         data = br.simulate(
-            environment, {"x": contender.policy}, 1000, 5, 0, checkpoints=study.checkpoints(1000)
+            environment, {"x": named.policy}, 1000, 5, 0, checkpoints=study.checkpoints(1000)
         ).dataset.sel(policy="x")
         assert np.array_equal(data["regret"], regret[instance])
         assert np.array_equal(data["pulls"], pulls[instance])
         assert np.array_equal(data["forced"], forced[instance])
+
+
+def test_a_run_makes_each_problem_once(tmp_path, monkeypatch):
+    """Of random instances the first and, to be sure that it can be made, the last."""
+    path = write(tmp_path, horizon="[1000, 2000]")
+    run_study(path, tmp_path / "out")
+    made, check, draw = [], Environment.__post_init__, br.random_environment
+    monkeypatch.setattr(Environment, "__post_init__", lambda self: made.append(self) or check(self))
+    monkeypatch.setattr(expand, "_kept", draw)
+    run_study(path, tmp_path / "out")  # all pieces are there: none makes environments
+    monkeypatch.undo()
+    pair = br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(0.5, 1)])
+    assert made == [pair, *(draw("bernoulli", 3, T, 1, seed) for T in (1000, 2000) for seed in (0, 6))]
 
 
 def test_pieces_are_the_same_for_any_blocks(tmp_path, monkeypatch):
@@ -81,10 +96,10 @@ def test_pieces_are_the_same_for_any_blocks(tmp_path, monkeypatch):
     run_study(path, tmp_path / "parts", workers=2)
     study, _, load = plan_study(path, tmp_path / "parts")
     assert len(load.pieces) > 20
-    parts = Store(tmp_path / "parts")
+    parts = StudyFolder(tmp_path / "parts")
     for problem in study.problems:
-        for contender in study.contenders:
-            keys = [piece.key for piece in pieces(study, problem, contender)]
+        for named in study.policies:
+            keys = [piece.key for piece in pieces(study, problem, named)]
             regret = np.concatenate([parts.get(key)["regret"] for key in keys])
             task = next(piece.task for piece in load.pieces if piece.key == keys[0])
             whole = compute(task | {"first": 0, "end": len(regret)})["regret"]
@@ -204,7 +219,7 @@ def test_damaged_folders_and_full_disks(tmp_path, monkeypatch):
     path = write(tmp_path)
     out = tmp_path / "out"
     load = run_study(path, out)
-    store = Store(out)
+    store = StudyFolder(out)
     damaged = store.path(load.pieces[0].key)
     damaged.write_bytes(damaged.read_bytes()[:100])
     with pytest.raises(br.ResultFileError, match=r"is damaged .* delete it and run the study again"):
@@ -214,7 +229,7 @@ def test_damaged_folders_and_full_disks(tmp_path, monkeypatch):
         store.get(load.pieces[0].key)
     assert len(run_study(path, out).missing) == 1
     with pytest.raises(br.ResultFileError, match="holds no study"):
-        Store(tmp_path).manifest()
+        StudyFolder(tmp_path).manifest()
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(br.ResultFileError, match="cannot be written"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import brigand as br
-from brigand.studies.expand import expand
+from brigand.studies.expand import environment_of, expand
 from brigand.studies.model import schema
 from brigand.studies.read import read_study
 from brigand.studies.run import plan_study
@@ -44,13 +44,15 @@ def study(tmp_path, text):
 def test_sweeps_make_named_policies_and_environments(tmp_path):
     found = study(tmp_path, GOOD)
     assert [p.name for p in found.problems] == ["pair", "gaussian (arms = 3)", "gaussian (arms = 5)"]
-    assert [c.name for c in found.contenders] == [
+    assert [c.name for c in found.policies] == [
         "FE-Exp",
         *(f"SW-FE (window = {w}, sequence.base = {b})" for w in (100, 200) for b in (1.1, 1.2)),
     ]
-    assert found.contenders[-1].policy == br.ForcedExploration(br.Exponential(1.2), window=200)
+    assert found.policies[-1].policy == br.ForcedExploration(br.Exponential(1.2), window=200)
     assert found.problems[2].instances == 4
-    assert found.problems[2].environment(3) == br.random_environment("gaussian", 5, 10_000, 1, seed=3)
+    assert environment_of(found.problems[2].recipe, 10_000, 3) == br.random_environment(
+        "gaussian", 5, 10_000, 1, seed=3
+    )
     assert len(found.checkpoints(10_000)) == 40
     assert found.checkpoints(10_000)[-1] == 10_000
 
@@ -81,17 +83,17 @@ policies:
         "changing (T = 100)",
         "changing (T = 200)",
     ]
-    assert found.problems[0].environment(0) == environment
-    assert [c.name for c in found.contenders] == [
+    assert found.problems[0].first == environment
+    assert [c.name for c in found.policies] == [
         "ETC (m = 3)",
         "ETC (m = 7)",
         "FE (sequence = Linear())",
         "FE (sequence = Constant(value=inf))",
     ]
-    assert found.contenders[3].policy.sequence == br.Constant(float("inf"))
+    assert found.policies[3].policy.sequence == br.Constant(float("inf"))
     assert found.checkpoints(100) == (10, 100)
     assert found.checkpoints(200) == (10, 100, 150, 200)
-    assert [found.contenders[0].plays(p) for p in found.problems] == [True, True, False, False]
+    assert [found.policies[0].plays(p) for p in found.problems] == [True, True, False, False]
 
 
 MISTAKES = [
@@ -178,7 +180,7 @@ def test_every_mistake_is_one_error_with_its_line(tmp_path, old, new, line, mess
         (b"{}", "is missing"),
     ],
 )
-def test_what_is_no_study_at_all(tmp_path, content, message):
+def test_what_is_not_a_study_is_refused(tmp_path, content, message):
     path = tmp_path / "x.yaml"
     if content is not None:
         path.write_bytes(content)

@@ -35,7 +35,7 @@ def bound_of(environment, policy, horizon=1000):
         (stationary(br.Gaussian(0.3, 1), br.Gaussian(0.8, 0.5), br.Gaussian(0.5, 1)), br.UCB1(sigma=2), 2.0),
     ],
 )
-def test_ucb1(environment, policy, width):
+def test_the_bound_of_ucb1_by_hand(environment, policy, width):
     bound = bound_of(environment, policy)
     assert bound.holds
     assert bound.kind == "upper"
@@ -45,7 +45,7 @@ def test_ucb1(environment, policy, width):
     assert bound.regret(t) == pytest.approx(0.5 * first + 0.3 * third, rel=1e-12)
 
 
-def test_explore_then_commit():
+def test_the_bound_of_explore_then_commit_by_hand():
     bound = bound_of(
         stationary(br.Gaussian(0, 2), br.Gaussian(1, 2), br.Gaussian(0.5, 1)), br.ExploreThenCommit(4)
     )
@@ -58,7 +58,7 @@ def test_explore_then_commit():
     assert np.isnan(bound.pulls(112)[1])
 
 
-def test_thompson_sampling():
+def test_the_bound_of_thompson_sampling_by_hand():
     bound = bound_of(COINS, br.ThompsonBeta())
     assert bound.kind == "average"
     assert not bound.speaks_of_pulls

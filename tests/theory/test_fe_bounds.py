@@ -159,7 +159,7 @@ def test_orders_of_growth():
             assert slope(horizons, [of(sequence, t) for t in horizons]) == pytest.approx(0.5, rel=0.02)
 
 
-def test_growth_bounds_its_sum():
+def test_growth_is_at_least_its_sum():
     rounds = np.arange(0, 80)
     for a in (1.001, 1.1, 2.0, 7.0):
         for m in (0.0, 0.01, 0.5, 1 / math.log(a), 50.0):
@@ -289,7 +289,7 @@ def test_equal_arms_and_one_arm_and_no_noise():
     assert exact.pulls(10_000)[0] == Schedule(br.Exponential(), 2, 10_000).most_forced(10_000)
 
 
-def test_bad_arguments():
+def test_bad_arguments_are_refused():
     with pytest.raises(br.InvalidValueError, match="environment must be"):
         bounds(3, br.UCB1(), 10)
     with pytest.raises(br.InvalidValueError, match="policy must be"):

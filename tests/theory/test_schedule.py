@@ -145,7 +145,7 @@ def test_the_three_sequences_of_the_paper_and_the_printed_lemma_3(sequence, forc
 
 
 @pytest.mark.parametrize("sequence", [*SEQUENCES[:-1], br.Linear(1e-9), br.Power(0.1)], ids=named)
-def test_ten_to_the_twelve_steps(sequence):
+def test_bounds_on_rounds_hold_over_10_to_the_12_steps(sequence):
     horizon = 10**12
     schedule = Schedule(sequence, 10, horizon)
     steps = np.unique(np.geomspace(1, horizon, 300).astype(np.int64))
@@ -164,7 +164,7 @@ def test_ten_to_the_twelve_steps(sequence):
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("m", [0.0, 0.001, 0.003, 0.7, 30.0, 1e6, math.inf])
-def test_doubt_is_its_sum(sequence, reset, m):
+def test_doubt_equals_its_sum_term_by_term(sequence, reset, m):
     horizon, n_arms = 3000, 3
     schedule = Schedule(sequence, n_arms, horizon)
     f = f_of(sequence, horizon)
@@ -205,7 +205,7 @@ def test_doubt_with_many_digits():
     assert doubt(schedule, 1e5, np.array([horizon]))[0] == pytest.approx(float(total), rel=1e-12)
 
 
-def test_bad_input():
+def test_bad_arguments_are_refused():
     schedule = Schedule(br.Linear(), 3, 100)
     with pytest.raises(br.InvalidValueError, match="after the horizon"):
         schedule.rounds(101)

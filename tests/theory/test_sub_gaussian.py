@@ -142,7 +142,7 @@ def test_bernoulli_cannot_be_improved(p):
 
 
 @pytest.mark.parametrize("distribution", [br.Uniform(-1, 4), br.Beta(3, 3), br.Gaussian(1, 2)])
-def test_symmetric_ones_have_their_standard_deviation(distribution):
+def test_the_parameter_of_symmetric_distributions_is_their_standard_deviation(distribution):
     assert sub_gaussian(distribution) == pytest.approx(math.sqrt(distribution.variance), rel=1e-12)
 
 
@@ -161,7 +161,7 @@ def test_an_unknown_distribution_needs_a_finite_range():
         sub_gaussian(0.5)
 
 
-def test_of_an_environment_is_the_largest_of_all_arms_and_phases():
+def test_the_parameter_of_an_environment_is_the_largest_of_all_arms_and_phases():
     phases = [[br.Bernoulli(0.5), br.Uniform(0, 1)], [br.Gaussian(0, 0.1), br.Gaussian(3, 0.7)]]
     assert of_environment(br.Environment.piecewise(phases, [1, 10])) == 0.7
     assert of_environment(br.Environment.stationary(phases[0])) == 0.5

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand.papers import authors, tables
+from brigand.papers import authors, published
 from brigand.papers.validation import check
 from strength import runs
 
-STEPS = runs(600_000, tables.QUICK)
+STEPS = runs(600_000, published.QUICK)
 """Of all runs of a row together."""
 QUICK = (br.ForcedExploration, br.UCB1, br.ThompsonBeta, br.KLUCB, br.CUSUMUCB, br.EXP3S)
 """Policies of the rows that are compared without ``--full``, where 30 runs are no more than `STEPS`."""
@@ -24,7 +24,7 @@ def parameter(row):
     return pytest.param(row, id=name, marks=() if quick else pytest.mark.full)
 
 
-@pytest.mark.parametrize("row", [parameter(row) for row in tables.rows(quick=True)])
+@pytest.mark.parametrize("row", [parameter(row) for row in published.rows(quick=True)])
 def test_the_published_regret_is_ours(row):
     for found in check(row, min(row.runs, STEPS // max(row.published))):
         assert found.verdict != "differs", (found.step, found.z)
@@ -32,7 +32,7 @@ def test_the_published_regret_is_ours(row):
 
 FE = [
     row
-    for row in tables.rows()
+    for row in published.rows()
     if row.table.startswith("Scripts of the paper's authors") and row.name.startswith("FE")
 ]
 

@@ -30,9 +30,12 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal without ± gets a question mark
     try:
         app()
-    except BrigandError as error:
+    except (BrigandError, ModuleNotFoundError) as error:
+        message = str(error)
+        if isinstance(error, ModuleNotFoundError):
+            message = f"{message}, which this needs: 'pip install brigand' installs all of it."
         console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
-        console.print(f"[red]Error:[/] {escape(visible(str(error)))}")
+        console.print(f"[red]Error:[/] {escape(visible(message))}")
         sys.exit(2)
 
 

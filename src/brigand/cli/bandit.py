@@ -14,8 +14,9 @@ import typer
 from rich.console import Console
 
 from brigand import checks
-from brigand.cli.bandit_text import count_text, find_policy, label, labels, policy_title, store_url, visible
+from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_url, visible
 from brigand.errors import InvalidValueError, ResultFileError
+from brigand.words import counted
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
@@ -250,8 +251,8 @@ def export(
         _opened(store, name) as bandit,
         Console().status("writing") as status,
     ):
-        done = write_history(bandit, file, lambda n: status.update(f"writing: {count_text(n, 'decision')}"))
-    typer.echo(f"{count_text(done, 'decision')} are in {visible(str(file))}")
+        done = write_history(bandit, file, lambda n: status.update(f"writing: {counted(n, 'decision')}"))
+    typer.echo(f"{counted(done, 'decision')} are in {visible(str(file))}")
 
 
 @app.command("import")
@@ -273,9 +274,9 @@ def import_(
         Console().status("reading") as status,
     ):
         past = read_past(file, Bounds.of(bandit))
-        status.update(f"learning from {count_text(len(past), 'decision')}")
+        status.update(f"learning from {counted(len(past), 'decision')}")
         bandit.record(past)
-    typer.echo(f"{count_text(len(past), 'decision')} from {visible(str(file))} are in {label(name)} now")
+    typer.echo(f"{counted(len(past), 'decision')} from {visible(str(file))} are in {label(name)} now")
 
 
 @contextmanager

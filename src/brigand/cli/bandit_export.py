@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
-import importlib
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brigand import checks
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.files import atomic
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from brigand.live.bandit import Bandit
+    from brigand.live.report import Rows
 
 SUFFIXES = (".csv", ".parquet")
 CHUNK = 20_000
@@ -78,46 +78,39 @@ def file_kind(path: Path) -> str:
     return kind
 
 
-def _chunks(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[pd.DataFrame]:
-    """Yield the history in pieces, at least one."""
+def _chunks(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Rows]:
+    """Yield the history in pieces."""
+    from brigand.live import report
+
     done = 0
-    while True:
-        chunk = bandit.history(after=done, limit=CHUNK)
+    while chunk := report.history(bandit, done, CHUNK):
         done += len(chunk)
         progress(done)
-        if len(chunk) or done == 0:
-            for name in TIMES:
-                chunk[name] = chunk[name].dt.round("us")
-            yield chunk.reset_index()[list(FIELDS)]
-        if len(chunk) < CHUNK:
-            return
+        yield chunk
 
 
-def _write_csv(chunks: Iterator[pd.DataFrame], path: Path) -> int:
-    import numpy as np
-
+def _write_csv(chunks: Iterator[Rows], path: Path) -> int:
     done = 0
     with path.open("w", encoding="utf-8", newline="") as file:
+        minimal, all_texts = (
+            csv.DictWriter(file, FIELDS, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC)
+        )
+        minimal.writeheader()
         for chunk in chunks:
-            for name in TIMES:
-                times = chunk[name].dt.tz_localize(None).to_numpy("datetime64[us]")
-                chunk[name] = np.where(
-                    np.isnat(times), "", np.datetime_as_string(times, unit="us", timezone="UTC")
-                )
             # Older Pythons put no quotes around a carriage return, which ends a line for those who read.
-            returns = any("\r" in text for name in ("arm", "reason") for text in chunk[name])
-            chunk.to_csv(
-                file,
-                index=False,
-                header=done == 0,
-                lineterminator="\n",
-                quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
-            )
+            returns = any("\r" in row["arm"] or "\r" in row["reason"] for row in chunk)
+            writer = all_texts if returns else minimal
+            writer.writerows(row | {name: _text(row[name]) for name in TIMES} for row in chunk)
             done += len(chunk)
     return done
 
 
-def _write_parquet(chunks: Iterator[pd.DataFrame], path: Path) -> int:
+def _text(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def _write_parquet(chunks: Iterator[Rows], path: Path) -> int:
     pa, parquet = parquet_modules()
     kinds = {kind: getattr(pa, kind)() for kind in set(FIELDS.values()) - {"time"}}
     kinds["time"] = pa.timestamp("us", tz="UTC")
@@ -125,20 +118,18 @@ def _write_parquet(chunks: Iterator[pd.DataFrame], path: Path) -> int:
     done = 0
     with parquet.ParquetWriter(path, schema) as writer:
         for chunk in chunks:
-            writer.write_table(pa.Table.from_pandas(chunk, schema=schema, preserve_index=False))
+            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
             done += len(chunk)
     return done
 
 
 def parquet_modules() -> tuple[Any, Any]:
-    """Return pyarrow, which is not installed with Brigand itself, and its module for Parquet.
+    """Return pyarrow and its module for Parquet.
 
     Raises
     ------
-    InvalidValueError
+    MissingPackageError
         It is not installed.
     """
-    try:
-        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise InvalidValueError("Parquet files need pyarrow: pip install 'brigand[parquet]'.") from None
+    otherwise = "Parquet files need pyarrow: pip install 'brigand[parquet]'."
+    return checks.package("pyarrow", otherwise), checks.package("pyarrow.parquet", otherwise)

@@ -19,7 +19,7 @@ from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
-    from brigand.live.core import Past
+    from brigand.live.decision import Past
 
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
@@ -57,7 +57,7 @@ def read_past(path: Path, bounds: Bounds) -> list[Past]:
     ResultFileError
         It cannot be read.
     """
-    from brigand.live.core import Past
+    from brigand.live.decision import Past
 
     return [
         Past(

@@ -13,19 +13,18 @@ from rich.text import Text
 
 from brigand.cli.bandit_text import (
     Digits,
-    count_text,
     label,
     labels,
     policy_title,
     share_text,
     visible,
 )
+from brigand.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from brigand.live.bandit import Bandit
     from brigand.live.listing import Listed
+    from brigand.live.report import Rows
 
 LONGEST, SHORTEST = 40, 10
 """Names are cut to this width; to less only where there is no room without the last columns, either."""
@@ -54,10 +53,12 @@ class View:
 
     def draw(self, width: int) -> Group:
         """Return the table for a terminal of this width, with two lines above it and one below."""
-        summary = self.bandit.summary(level=self.level, support=self.support, removed=True)
-        steps = int(summary["asked"].sum())
-        shown = summary[summary["in_service"]]
-        head = Text(f"{label(self.name)}: {self._policy}, {count_text(steps, 'decision')}", style="bold")
+        from brigand.live import report
+
+        summary = report.summary(self.bandit, self.level, self.support, removed=True)
+        steps = sum(arm["asked"] for arm in summary)
+        shown = [arm for arm in summary if arm["in_service"]]
+        head = Text(f"{label(self.name)}: {self._policy}, {counted(steps, 'decision')}", style="bold")
         return Group(
             head, self._last(steps), self._table(shown, width), Text(self._meaning(shown), style="italic")
         )
@@ -65,37 +66,39 @@ class View:
     def _last(self, steps: int) -> Text:
         if not steps:
             return Text("No decision yet")
-        last = self.bandit.history(after=steps - 1, limit=1).iloc[0]
-        kind, _, sentence = str(last["reason"]).partition(": ")
+        from brigand.live import report
+
+        (last,) = report.history(self.bandit, steps - 1, 1)
+        kind, _, sentence = last["reason"].partition(": ")
         return Text(visible(f"Last decision, {kind}: {sentence}"))
 
-    def _table(self, summary: pd.DataFrame, width: int) -> Table:
+    def _table(self, summary: Rows, width: int) -> Table:
         counts = {"asked": "asked", "told": "told", "defaulted": "default", "pending": "pending"}
-        if not summary["defaulted"].any():
+        if not any(arm["defaulted"] for arm in summary):
             del counts["defaulted"]
         heads = [*counts.values(), "mean", f"{100 * self.level:g} %\ninterval", self._forced, "greedy"]
-        digits = Digits(summary["mean"], summary["upper"] - summary["lower"])
+        digits = Digits([arm["mean"] for arm in summary], [arm["upper"] - arm["lower"] for arm in summary])
         rows = [
             [
-                *(f"{row[count]:,}" for count in counts),
-                digits.mean(row["mean"]),
-                digits.interval(row["lower"], row["upper"]),
-                share_text(row["forced"]),
-                share_text(row["greedy"]),
+                *(f"{arm[count]:,}" for count in counts),
+                digits.mean(arm["mean"]),
+                digits.interval(arm["lower"], arm["upper"]),
+                share_text(arm["forced"]),
+                share_text(arm["greedy"]),
             ]
-            for row in summary.to_dict("records")
+            for arm in summary
         ]
         fit = _how_many_fit(heads, rows, width, least=len(heads) - 2)
         table = _table("arm", heads[:fit])
-        for arm, row in zip(summary.index, rows, strict=True):
-            table.add_row(_name(arm), *row[:fit])
+        for arm, row in zip(summary, rows, strict=True):
+            table.add_row(_name(arm["arm"]), *row[:fit])
         return table
 
-    def _meaning(self, summary: pd.DataFrame) -> str:
+    def _meaning(self, summary: Rows) -> str:
         """Say what the intervals are."""
-        if summary.empty:
+        if not summary:
             return "No arm is in service."
-        if summary["interval"].iloc[0] == "exact":
+        if summary[0]["interval"] == "exact":
             low, high = self.support or self.bandit.policy.reward_support
             kind = f"exact for rewards in [{low:g}, {high:g}]"
         else:

@@ -184,8 +184,3 @@ def share_text(share: float) -> str:
     if 0 < share < 0.0005 or 0.9995 <= share < 1:
         return "<0.1 %" if share < 0.5 else ">99.9 %"
     return f"{100 * share:.1f} %"
-
-
-def count_text(number: int, thing: str) -> str:
-    """Return ``"1 arm"``, ``"2 arms"``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -15,6 +15,7 @@ from rich.table import Table
 from brigand import checks
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.files import make_folder
+from brigand.words import counted
 
 if TYPE_CHECKING:
     from brigand.environments.environment import Environment
@@ -181,7 +182,7 @@ def _draw(
     interval = f", 95 % interval {_number(row['low'])} to {_number(row['high'])}" if runs > 1 else ""
     console.print(
         f"Measured: mean regret {_number(row['mean'])} at T{interval}; median {_number(row['median'])}; "
-        f"{runs:,} run{'s' if runs > 1 else ''}.",
+        f"{counted(runs, 'run')}.",
         soft_wrap=True,
         highlight=False,
     )

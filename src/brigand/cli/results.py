@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from brigand.files import make_folder
 
 if TYPE_CHECKING:
-    from brigand.studies.tables import Table
+    from brigand.studies.regret_tables import Table
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that brigand run filled.")]
 COLOURS = {"better": "green", "worse": "red"}
@@ -30,8 +30,8 @@ def compare(
 
     Over several instances also how often they win, and average ranks.
     """
+    from brigand.studies.regret_tables import comparison_table, said_once, summary_table
     from brigand.studies.results import StudyResults
-    from brigand.studies.tables import comparison_table, said_once, summary_table
 
     console = Console()
     results = StudyResults(folder)

@@ -14,7 +14,7 @@ from brigand import checks
 from brigand.files import atomic, make_folder
 
 if TYPE_CHECKING:
-    from brigand.papers.validation import Comparison
+    from brigand.papers.validation import Check
 
 
 def validate(
@@ -39,29 +39,29 @@ def validate(
     Writes validation.md. The whole takes hours; what is found is kept in validation.json, so that it can be
     stopped and goes on where it was. Ends with 1 if a number differs for no known reason.
     """
-    from brigand.papers import tables
+    from brigand.papers import published
 
     console = Console()
     for option, value in (("at-most", at_most), ("workers", workers)):
         if value is not None:
             checks.integer(option, value, 2 if option == "at-most" else 1)
-    chosen = tables.rows(table or (), quick=quick)
+    chosen = published.rows(table or (), quick=quick)
     folder = make_folder(out)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("comparing", total=len(chosen))
 
-            def show(done: int, found: list[Comparison]) -> None:
+            def show(done: int, found: list[Check]) -> None:
                 for c in found:
                     _print(bar.console, c)
                 bar.update(task, completed=done)
 
-            found = tables.run(
+            found = published.run(
                 chosen,
                 folder / "validation.json",
                 most=at_most,
-                budget=tables.QUICK if quick else None,
+                budget=published.QUICK if quick else None,
                 workers=workers,
                 progress=show,
             )
@@ -70,13 +70,15 @@ def validate(
         raise typer.Exit(130) from None
     path = folder / "validation.md"
     with atomic(path) as temporary:
-        temporary.write_text("# Our numbers and published ones\n\n" + tables.report(found), encoding="utf-8")
-    console.print(f"{tables.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
+        temporary.write_text(
+            "# Published numbers beside ours\n\n" + published.report(found), encoding="utf-8"
+        )
+    console.print(f"{published.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
     if any(c.verdict == "differs" for c in found):
         raise typer.Exit(1)
 
 
-def _print(console: Console, c: Comparison) -> None:
+def _print(console: Console, c: Check) -> None:
     colour = {"agrees": "green", "differs": "red"}.get(c.verdict, "yellow")
     what = escape(f"{c.row.name}: {c.row.table}, {c.row.problem.name}, step {c.step:,}")
     console.print(

@@ -18,7 +18,7 @@ from brigand import theory
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import style
-from brigand.simulation.results import Results
+from brigand.figures.measured import Measured
 from brigand.theory.bound import (
     AVERAGE,
     CORRECTED,
@@ -57,7 +57,7 @@ LEGEND_WIDTH = 120
 
 
 def bounds(
-    results: Results, policy: str | None = None, title: str = "", given: Sequence[Bound] | None = None
+    results: Measured, policy: str | None = None, title: str = "", given: Sequence[Bound] | None = None
 ) -> Figure:
     """Draw the regret of one policy and its bounds, on logarithmic axes.
 
@@ -67,7 +67,7 @@ def bounds(
 
     Parameters
     ----------
-    results : Results
+    results : Measured
         Of one environment.
     policy : str, optional
         Its name in the results; not needed if they have only one.
@@ -130,7 +130,7 @@ def log_steps(horizon: int) -> NDArray[np.int64]:
     return steps
 
 
-def smallest_upper(results: Results, policy: str) -> Bound | None:
+def smallest_upper(results: Measured, policy: str) -> Bound | None:
     """Return the proved upper bound on a policy's mean regret that is the smallest at the last step.
 
     None if there is none, or none that holds. What the paper prints counts only as we corrected it.
@@ -150,7 +150,7 @@ def smallest_upper(results: Results, policy: str) -> Bound | None:
     return min(proved, key=lambda bound: float(bound.regret([horizon])[0]), default=None)
 
 
-def sole_environment(results: Results) -> Environment:
+def sole_environment(results: Measured) -> Environment:
     """Return the environment of results; `InvalidValueError` if there are several."""
     if len(results.environments) > 1:
         raise InvalidValueError(
@@ -160,7 +160,7 @@ def sole_environment(results: Results) -> Environment:
     return results.environments[0]
 
 
-def _named(results: Results, policy: str | None) -> str:
+def _named(results: Measured, policy: str | None) -> str:
     names = [str(name) for name in results.dataset["policy"].to_numpy()]
     if policy is None and len(names) > 1:
         raise InvalidValueError(f"the bounds of which policy? Name one of {', '.join(names)}.")

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from brigand.figures import style
-from brigand.figures.studies import TITLE, add_legend, name_rows, panel_grid
+from brigand.figures.layout import TITLE, add_legend, name_rows, panel_grid
 
 if TYPE_CHECKING:
     import pandas as pd

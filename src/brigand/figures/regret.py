@@ -11,15 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from brigand.figures import bounds as of_one, style
+from brigand.figures.measured import Measured
 from brigand.figures.studies import curves
-from brigand.simulation.results import Results
 
 HEADROOM = 0.2
 """So much of the logarithmic panel's height is added for its own legend."""
 
 
 def regret(
-    results: Results, title: str = "", breakpoints: Sequence[int] = (), bounds: bool = False
+    results: Measured, title: str = "", breakpoints: Sequence[int] = (), bounds: bool = False
 ) -> Figure:
     """Draw regret in two panels.
 
@@ -29,7 +29,7 @@ def regret(
 
     Parameters
     ----------
-    results : Results
+    results : Measured
     title : str
     breakpoints : sequence of int
         Steps that are marked by vertical lines in the left panel.
@@ -54,7 +54,7 @@ def regret(
     return figure
 
 
-def _draw_bounds(axes: Axes, results: Results) -> None:
+def _draw_bounds(axes: Axes, results: Measured) -> None:
     """Overlay the smallest upper bound of each policy; as they end below the trivial one, so do the axes."""
     bottom = axes.get_ylim()[0]
     environment = results.environments[0]

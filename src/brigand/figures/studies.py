@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from brigand.figures import style
+from brigand.figures.layout import TITLE, add_legend, log_ticks, name_rows, panel_grid, value_axis
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 0.175
 """Inches that a policy's row takes."""
-TITLE = 34
-"""Characters in a line of a panel's title."""
 REGRET = "pseudo-regret at T, in units of reward"
 
 
@@ -138,8 +135,8 @@ def pulls(
             axes.set_xscale("log")
             axes.set_yscale("log")
         _leave_out_the_start(grid[0], panels)
-        _log_ticks(grid[0].xaxis)
-        _log_ticks(grid[0].yaxis)
+        log_ticks(grid[0].xaxis)
+        log_ticks(grid[0].yaxis)
         figure.suptitle(title, fontsize=10)
         add_legend(figure, *grid[0].get_legend_handles_labels(), order)
         return figure
@@ -178,53 +175,6 @@ def forced(table: pd.DataFrame, title: str) -> Figure:
         return figure
 
 
-def panel_grid(count: int, x: str, y: str, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """Return a figure of so many panels, up to three in a row, with one horizontal axis; and its panels.
-
-    Parameters
-    ----------
-    count : int
-    x, y : str
-        Labels of the axes, written where no panel is below, or left.
-    sharey : bool
-        Whether they have one vertical axis, too.
-    """
-    columns = 2 if count == 4 else min(3, count)
-    rows = -(-count // columns)
-    figure = style.new_figure({1: 5.2, 2: 7.2}.get(columns, 8.4), 0.7 + 2.3 * rows)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=sharey, squeeze=False)
-    panels = list(grid.flat)
-    for place, axes in enumerate(panels[:count]):
-        if place + columns >= count:
-            axes.set_xlabel(x)
-            axes.tick_params(labelbottom=True)
-        if place % columns == 0:
-            axes.set_ylabel(y)
-    for axes in panels[count:]:
-        axes.remove()
-    return figure, panels[:count]
-
-
-def add_legend(
-    figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None
-) -> None:
-    """Put a legend below the panels, in as many columns as fit; the figure grows by it."""
-    room = 16 * figure.get_figwidth()  # characters
-    columns = min(len(labels), max(1, int(room / (max(map(len, labels)) + 8))))
-    figure.legend(handles, labels, title=title, loc="outside lower center", ncols=columns)
-    lines = -(-len(labels) // columns) + (title is not None)
-    figure.set_figheight(figure.get_figheight() + 0.19 * lines)
-
-
-def _log_ticks(axis: Axis) -> None:
-    """Name 1, 2, 5, 10, ... where there are few powers of ten; minor ticks would be clutter, and slow."""
-    low, high = axis.get_view_interval()
-    axis.set_minor_locator(NullLocator())
-    if high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-
-
 def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None:
     """End the axes where there is little to see: less than a pull, unless that is so until T."""
     least = min(float(table.iloc[-1].min()) for table in panels.values())
@@ -233,31 +183,6 @@ def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None
         axes.set_ylim(least, None)
         first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
         axes.set_xlim(0.8 * first, None)
-
-
-def value_axis(axes: Axes, values: Any) -> None:
-    """Make the horizontal axis logarithmic where that shows more, with a place for zeros if there are any."""
-    array = np.asarray(values, float)
-    positive = array[np.isfinite(array) & (array > 0)]
-    if not len(positive):
-        return
-    if len(positive) < np.isfinite(array).sum():
-        # Linear below the least number that matters, so that 0 has a place.
-        least = 10.0 ** np.floor(np.log10(max(positive.min(), positive.max() / 1e6)))
-        axes.set_xscale("symlog", linthresh=least, linscale=0.5)
-        axes.set_xlim(-0.1 * least, 1.5 * positive.max())
-    elif positive.max() > 3 * positive.min():
-        axes.set_xscale("log")
-        _log_ticks(axes.xaxis)
-
-
-def name_rows(axes: Axes, names: list[str]) -> None:
-    """Name the rows 0, 1, ... from the top."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="y", visible=False)
 
 
 def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, names: tuple[str, str, str]) -> None:

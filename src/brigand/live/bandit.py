@@ -1,26 +1,42 @@
 """A bandit that serves: ask for an arm, tell its reward; rewards may come late, twice or never.
 
-`Bandit` is what users call, and `core` does its work: `engine` decides, `session` keeps the engine and the
-log together, `decision` explains, `report` makes tables.
+Each method of `Bandit` is one operation, under one lock, in one transaction: `engine` decides, `session`
+keeps the engine and the log together, `decision` explains, `report` makes tables.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from brigand import checks
-from brigand.live import homes, report, snapshots
-from brigand.live.core import Core, Past, check_arms, name_data
-from brigand.live.decision import Decision, Told
-from brigand.live.settings import Settings
+from brigand.errors import (
+    ConflictingRewardError,
+    InvalidValueError,
+    UnknownDecisionError,
+    UnknownNameError,
+    UnsupportedRewardError,
+)
+from brigand.live import backends, report, snapshots
+from brigand.live.backends import Opened
+from brigand.live.decision import Basis, Decision, Past, Told
+from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
+from brigand.live.loop import ARM, EXPLORED, STEP
+from brigand.live.names import check_arms, check_name, listed, name_data
+from brigand.live.session import Session
+from brigand.live.settings import MAX_REWARD, Settings
 from brigand.policies.base import Policy
-from brigand.storage.events import ADD, Event
+from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_DIGITS = len(str(checks.MAX_STEPS))
+"""Of a step's number."""
+EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
 
 
 class Bandit:
@@ -94,7 +110,14 @@ class Bandit:
         names, now = check_arms(arms), clock()
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
         new = (store, name, secrets.token_hex(6), settings, events, now)
-        self._core = Core((homes.create_or_find if load_if_exists else homes.create)(*new), name, clock)
+        self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
+
+    def _start(self, opened: Opened, name: str | None, clock: Callable[[], float]) -> None:
+        self._backend, self._settings, self._uid = opened
+        self._title = repr(name) if name is not None else self._uid
+        self._session = Session(self._backend, self._settings)
+        self._clock = clock
+        self._support = self._settings.policy.reward_support
 
     @classmethod
     def open(cls, store: str, name: str, *, clock: Callable[[], float] = time.time) -> Self:
@@ -116,7 +139,7 @@ class Bandit:
             There is no bandit of this name.
         """
         bandit = cls.__new__(cls)
-        bandit._core = Core(homes.find(store, name), name, clock)
+        bandit._start(backends.find(store, name), name, clock)
         return bandit
 
     @overload
@@ -142,9 +165,21 @@ class Bandit:
         UnknownNameError
             An arm that is not in service.
         """
-        if n is None:
-            return self._core.ask(1, among)[0]
-        return self._core.ask(checks.integer("n", n, 1), among)
+        count = 1 if n is None else checks.integer("n", n, 1)
+        names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
+        with self._session.lock, self._session as session:
+            now = self._clock()
+            self._settle(session, now)
+            rows = self._rows(session.engine, names)
+            self._require_room(session.engine, count)
+            engine = session.moving()
+            choice = engine.choose(count, rows)
+            decisions = self._decisions(engine, choice, rows)
+            events = self._asks(engine, choice, decisions, rows, now)
+            for event in events:
+                engine.note(event)
+            session.keep(events)
+        return decisions[0] if n is None else decisions
 
     def tell(self, decision: str, reward: float) -> Told:
         """Tell the reward of a decision: in any order, at any time, at most once.
@@ -164,14 +199,14 @@ class Bandit:
         InvalidValueError
             The reward is no finite number, or none that the policy can work with.
         """
-        return self._core.tell([(decision, reward)])[0]
+        return self._tell([(decision, reward)])[0]
 
     def tell_many(self, rewards: Mapping[str, float] | Iterable[tuple[str, float]]) -> list[Told]:
         """Tell several rewards, given as ids and rewards: all, or none if one of them is refused.
 
         Errors are those of `tell`.
         """
-        return self._core.tell(rewards.items() if isinstance(rewards, Mapping) else rewards)
+        return self._tell(rewards.items() if isinstance(rewards, Mapping) else rewards)
 
     def add_arm(self, name: str) -> None:
         """Put a new arm into service; a name that was removed starts afresh.
@@ -179,7 +214,14 @@ class Bandit:
         The whole log is replayed, as if the policy had known from the beginning that there is an arm which is
         not available yet.
         """
-        self._core.add(name)
+        name = check_name(name)
+        with self._session.lock, self._session as session:
+            now, engine = self._clock(), session.engine
+            if name in engine.row_of:
+                raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
+            self._settle(session, now)
+            session.moving()
+            session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, name_data(name)))
 
     def remove_arm(self, name: str) -> None:
         """Take an arm out of service: it is never chosen again, and rewards that still come are history.
@@ -189,16 +231,20 @@ class Bandit:
         UnknownNameError
             It is not in service.
         """
-        self._core.remove(name)
+        with self._session.lock, self._session as session:
+            now = self._clock()
+            row = self._row(session.engine, name)
+            self._settle(session, now)
+            self._apply(session, [Event(REMOVE, None, row, None, True, now, "")])
 
     @property
     def policy(self) -> Policy:
         """What chooses the arms."""
-        return self._core.settings.policy
+        return self._settings.policy
 
     def arms(self) -> list[str]:
         """Return the names of the arms in service, in the order in which they came."""
-        with self._core.session.reading() as session:
+        with self._session.reading() as session:
             engine = session.engine
             return [engine.names[row] for row in sorted(engine.row_of.values())]
 
@@ -207,15 +253,33 @@ class Bandit:
 
         Parameters
         ----------
-        rewards : iterable of pairs, or of `brigand.live.core.Past`
-            The arm, and its reward or None if it is still to come; with `Past` also when that was.
+        rewards : iterable of pairs, or of `brigand.Past`
+            The arm, and its reward or None if it is still to come; with `Past` also when each was.
 
         Returns
         -------
         list of str
             Ids of the decisions; they count as asks.
         """
-        return self._core.record(Past(*row) for row in rewards)
+        past = [Past(*row) for row in rewards]  # before the lock, as in `ask`
+        with self._session.lock, self._session as session:
+            now, engine = self._clock(), session.engine
+            self._settle(session, now)
+            events = []
+            step = engine.steps
+            for arm, reward, asked_at, told_at in past:
+                row = self._row(engine, arm)
+                step += 1
+                asked = now if asked_at is None else checks.number("asked_at", asked_at)
+                events.append(Event(ASK, step, row, None, True, asked, RECORDED))
+                if reward is not None:
+                    told = now if told_at is None else checks.number("told_at", told_at)
+                    events.append(Event(TELL, step, row, self._checked(reward), True, told, ""))
+            self._require_room(engine, step - engine.steps)
+            first = engine.steps + 1
+            if events:
+                self._apply(session, events)
+        return [f"{self._uid}-{number}" for number in range(first, step + 1)]
 
     def history(self, *, after: int = 0, limit: int | None = None) -> pd.DataFrame:
         """Return the decisions after step `after`, at most `limit`, one row each.
@@ -226,12 +290,13 @@ class Bandit:
             Index ``step``; columns ``decision`` (its id), ``arm``, ``asked_at`` and ``told_at`` (UTC),
             ``explored``, ``reason``, ``reward`` (the default value where that stands in) and ``status``:
             ``"pending"``, ``"learned"``, ``"default"``, ``"late"`` (told after the default value was learned,
-            which is then kept in ``learned``) or ``"history"`` (the arm was removed before).
+            which is then kept in ``learned``) or ``"history"`` (the arm was removed before). Where pandas is
+            not installed: a list of dicts, one a decision, with times as `datetime` and None for what is
+            missing.
         """
         after = checks.integer("after", after, 0, checks.MAX_STEPS)
         limit = limit if limit is None else checks.integer("limit", limit, 0, checks.MAX_STEPS)
-        with self._core.session.reading() as session:
-            return report.history(session.engine, session.log.history(after, limit), self._core.uid)
+        return report.table(report.history(self, after, limit), report.HISTORY)
 
     def summary(
         self, *, level: float = 0.95, support: tuple[float, float] | None = None, removed: bool = False
@@ -254,16 +319,16 @@ class Bandit:
             were default values), ``mean``, ``lower`` and ``upper`` (an interval that holds at every time,
             however arms are chosen and however often one looks: `brigand.live.confidence`), ``interval``
             (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``forced`` and ``greedy``
-            (shares of its asks).
+            (shares of its asks); with `removed` also ``in_service``. Where pandas is not installed: a list
+            of dicts.
         """
-        known = report.check_support(support) or self._core.support
-        with self._core.session.reading() as session:
-            return report.summary(session.engine, level, known, removed)
+        columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
+        return report.table(report.summary(self, level, support, removed), columns)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
-        with self._core.session.reading() as session:
-            return snapshots.write(self._core.uid, self._core.settings, session.engine, session.log.since(0))
+        with self._session.reading() as session:
+            return snapshots.write(self._uid, self._settings, session.engine, session.log.since(0))
 
     @classmethod
     def restore(
@@ -283,12 +348,12 @@ class Bandit:
         """
         uid, settings, events, state = snapshots.read(snapshot)
         bandit = cls.__new__(cls)
-        bandit._core = Core(homes.create(store, name, uid, settings, events, clock(), state), name, clock)
+        bandit._start(backends.create(store, name, uid, settings, events, clock(), state), name, clock)
         return bandit
 
     def close(self) -> None:
         """Close the store; so does leaving a ``with`` block, and a bandit that is no longer used."""
-        self._core.home.close()
+        self._backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -297,4 +362,134 @@ class Bandit:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Bandit {self._core.title}: {self._core.settings.policy!r}>"
+        return f"<Bandit {self._title}: {self._settings.policy!r}>"
+
+    def _tell(self, rewards: Iterable[tuple[str, float]]) -> list[Told]:
+        given = [(self._step_of(decision), self._checked(reward)) for decision, reward in rewards]
+        with self._session.lock, self._session as session:
+            now = self._clock()
+            self._settle(session, now)
+            found = session.log.decisions([step for step, _ in given])
+            events: dict[int, Event] = {}
+            results = []
+            for step, reward in given:
+                if step not in found:
+                    raise UnknownDecisionError(
+                        f"bandit {self._title} has made no decision number {step} yet."
+                    )
+                arm, told, _, default = found[step]
+                before = events[step].value if step in events else told
+                if before is None:
+                    counted = default is None and session.engine.serves(arm)
+                    events[step] = Event(TELL, step, arm, reward, counted, now, "")
+                    results.append(Told.LEARNED if counted else Told.HISTORY)
+                elif before == reward:
+                    results.append(Told.REPEATED)
+                else:
+                    raise ConflictingRewardError(
+                        f"decision {step} of bandit {self._title} was told {before!r} before, and now "
+                        f"{reward!r}: a reward is told once."
+                    )
+            if events:
+                told_now = list(events.values())
+                session.moving().take(told_now)
+                session.keep(told_now)
+        return results
+
+    def _apply(self, session: Session, events: Sequence[Event]) -> None:
+        session.moving().apply(events)
+        session.keep(events)
+
+    def _settle(self, session: Session, now: float) -> None:
+        """Let default values stand in for rewards that are overdue."""
+        timeout, value = self._settings.reward_timeout, self._settings.default_reward
+        if timeout is None:
+            return
+        engine = session.engine
+        events = [
+            Event(DEFAULT, step, arm, value, engine.serves(arm), now, "")
+            for step, arm in engine.overdue(now - timeout)
+        ]
+        if events:
+            self._apply(session, events)
+
+    def _rows(self, engine: Engine, names: Sequence[str] | None) -> list[int] | None:
+        """Return the rows of the arms that are available, ascending; None for all in service."""
+        if names is None:
+            if not engine.row_of:
+                raise InvalidValueError(f"bandit {self._title} has no arm in service.")
+            return None
+        if not names:
+            raise InvalidValueError("among must name an arm at least; leave it out for all arms.")
+        return sorted({self._row(engine, name) for name in names})
+
+    def _row(self, engine: Engine, name: str) -> int:
+        if not isinstance(name, str) or name not in engine.row_of:
+            raise UnknownNameError("arm", name, engine.row_of)
+        return engine.row_of[name]
+
+    def _require_room(self, engine: Engine, n: int) -> None:
+        horizon = self._settings.horizon
+        if horizon is not None and engine.steps + n > horizon:
+            raise InvalidValueError(
+                f"bandit {self._title} was told that there are at most {horizon:,} asks (its horizon), and "
+                f"there were {engine.steps:,}: {n:,} more are not possible."
+            )
+
+    def _decisions(self, engine: Engine, choice: Choice, rows: list[int] | None) -> list[Decision]:
+        among = "" if rows is None or len(rows) == len(engine.row_of) else " of the available arms"
+        names, policy, uid = engine.names, self._settings.policy, self._uid
+        return [
+            Decision(
+                f"{uid}-{int(call[STEP])}",
+                int(call[STEP]),
+                names[int(call[ARM])],
+                call[EXPLORED] != 0.0,
+                Basis(policy, choice, place, names, among),
+            )
+            for place, call in enumerate(choice.calls.tolist())
+        ]
+
+    def _asks(
+        self,
+        engine: Engine,
+        choice: Choice,
+        decisions: Sequence[Decision],
+        rows: list[int] | None,
+        now: float,
+    ) -> list[Event]:
+        """Return decisions as events; in a store with reasons, and what is needed to go on from there."""
+        arms = map(int, choice.calls[:, ARM].tolist())
+        if not self._backend.durable and rows is None:
+            return [
+                Event(ASK, decision.step, arm, None, True, now, EXPLORED_ONLY if decision.explored else "")
+                for decision, arm in zip(decisions, arms, strict=True)
+            ]
+        events = []
+        for decision, arm in zip(decisions, arms, strict=True):
+            data: dict[str, object] = {"explored": decision.explored}
+            if self._backend.durable:
+                data |= {"reason": decision.reason, "data": decision.data}
+                if decision is decisions[-1]:
+                    data["rng"] = engine.wound
+            if rows is not None:
+                data["among"] = rows
+            events.append(Event(ASK, decision.step, arm, None, True, now, json.dumps(data)))
+        return events
+
+    def _step_of(self, decision: str) -> int:
+        """Return the step in a decision's id."""
+        uid, _, step = decision.rpartition("-") if isinstance(decision, str) else ("", "", "")
+        canonical = step.isascii() and step.isdigit() and step[0] != "0" and len(step) <= MOST_DIGITS
+        if uid != self._uid or not canonical:
+            raise UnknownDecisionError(f"{decision!r} is no id of a decision of bandit {self._title}.")
+        return int(step)
+
+    def _checked(self, reward: object) -> float:
+        if type(reward) is not float or not -MAX_REWARD <= reward <= MAX_REWARD:
+            reward = checks.number("a reward", reward, -MAX_REWARD, MAX_REWARD)
+        low, high = self._support
+        if not low <= reward <= high:
+            name = type(self._settings.policy).__name__
+            raise UnsupportedRewardError(f"{name} needs rewards in [{low:g}, {high:g}], not {reward!r}.")
+        return reward

@@ -1,4 +1,4 @@
-"""What a bandit answers: decisions with their reasons, and what became of a reward."""
+"""Decisions with their reasons, those that were made elsewhere, and what became of a reward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from brigand.live.engine import Choice
 from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TOLD
-from brigand.policies.base import Explanation, Policy, counted
+from brigand.policies.base import Explanation, Policy
+from brigand.words import counted
 
 
 class Told(StrEnum):
@@ -22,6 +23,32 @@ class Told(StrEnum):
     """The same reward had been told before; nothing happened."""
     HISTORY = "history"
     """It is kept in the history only: its arm was removed, or its default value had been learned before."""
+
+
+class Past(NamedTuple):
+    """A decision that was made elsewhere, for `Bandit.record`.
+
+    Attributes
+    ----------
+    arm : str
+    reward : float or None
+        None if it is still to come: then it is told with the id that `Bandit.record` returns.
+    asked_at, told_at : float or None
+        When the arm was chosen, and when its reward came, in seconds since the epoch; None for now.
+
+    Examples
+    --------
+    >>> import brigand as br
+    >>> bandit = br.Bandit(["red", "green"], br.ForcedExploration(br.Linear()), seed=0)
+    >>> first, second = bandit.record([br.Past("red", 0.7, asked_at=1e9), br.Past("green", None)])
+    >>> bandit.tell(second, 0.2)
+    <Told.LEARNED: 'learned'>
+    """
+
+    arm: str
+    reward: float | None
+    asked_at: float | None = None
+    told_at: float | None = None
 
 
 class Basis(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand import jit
+from brigand import shortcuts
 from brigand.live.loop import (
     ARM,
     COLUMNS,
@@ -31,7 +31,7 @@ from brigand.live.loop import (
     live_loop,
 )
 from brigand.live.settings import Settings
-from brigand.live.tables import read_table, write_table
+from brigand.live.table_json import read_table, write_table
 from brigand.policies.base import Table, check_choices
 from brigand.rng import Stream
 from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
@@ -73,10 +73,10 @@ class Engine:
     def __init__(self, settings: Settings, n_rows: int) -> None:
         self.settings = settings
         policy, horizon = settings.policy, settings.horizon
-        self._tape = Stream(settings.seed, policy).tape(0)
-        self._generator = self._tape.generator
-        self._marked: tuple[NDArray[np.uint64], NDArray[np.uint32]] | None = None
-        self._address = jit.addresses(self._generator)
+        self._generator = Stream(settings.seed, policy).generator(0)
+        self._packed = shortcuts.pack(self._generator)
+        self._tape = shortcuts.Tape.of(self._generator)
+        self._marked: Any = None
         state = policy.start(n_rows, horizon, int(self._generator.integers(2**63)))
         self.header, self.arms, self.memory = np.array([state.header]), state.arms, state.memory
         self.ledger = np.repeat(LEDGER, n_rows)
@@ -185,9 +185,9 @@ class Engine:
         if len(calls) > 1:
             headers, records = np.repeat(headers, len(calls)), np.repeat(records, len(calls))
         state = (self._parameters, self.header, self.arms, self.memory, self.ledger)
-        arguments = (*state, candidates, absent, calls, headers, records, self._address)
+        arguments = (*state, candidates, absent, calls, headers, records, self._packed)
         if self._run_directly is None:
-            self._run_directly = jit.direct(live_loop(self.settings.policy), *arguments)
+            self._run_directly = shortcuts.direct(live_loop(self.settings.policy), *arguments)
         if self._run_directly(*arguments):
             check_choices(self.settings.policy, self.steps + 1)
         return headers, records
@@ -213,15 +213,15 @@ class Engine:
 
     # The generator of the policy's choices.
 
-    def mark(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    def mark(self) -> Any:
         """Return the generator's state, for `rewind`: quicker than `wound`, but for this process only."""
         if self._marked is None:
-            self._marked = self._tape.state.copy(), self._tape.half.copy()
+            self._marked = self._tape.mark()
         return self._marked
 
-    def rewind(self, mark: tuple[NDArray[np.uint64], NDArray[np.uint32]]) -> None:
+    def rewind(self, mark: Any) -> None:
         """Put the generator into the state of a `mark`, maybe of another engine of the bandit."""
-        self._tape.state[:], self._tape.half[:] = mark
+        self._tape.rewind(mark)
         self._marked = None
 
     @property

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.policies.base import Policy, Table, record
 from brigand.policies.kernels.arithmetic import quotient, two_sum
+from brigand.shortcuts import unpack
 
 CHOOSE, PULL, LEARN, DEFAULT = range(4)
 """Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value."""
@@ -29,8 +30,6 @@ KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, BEST, BEST_TOLD, BEST_MEAN = rang
 candidate with the highest mean, -1 if no mean is known.
 """
 Calls = NDArray[np.float64]
-
-generator_at: Any = jit.generator_at
 
 LEDGER = record(
     asked=0,
@@ -80,11 +79,12 @@ def live_loop(policy: Policy) -> Callable[..., int]:
     Returns
     -------
     callable
-        ``loop(parameters, header, arms, memory, ledger, candidates, absent, calls, headers, rows, address)``:
-        `header` is a table of one record; `absent` are the arms that are not candidates. ``calls``, float64
-        of shape (n, `COLUMNS`), are done in order, and filled in; ``headers`` and ``rows``, of n records or
-        more, get the header and the arm's record before each pull. It returns 0, or the number (from 1) of
-        the call at which the policy chose an arm that is not there.
+        ``loop(parameters, header, arms, memory, ledger, candidates, absent, calls, headers, rows, packed)``:
+        `header` is a table of one record; `absent` are the arms that are not candidates; `packed` is the
+        generator (`brigand.shortcuts.pack`). ``calls``, float64 of shape (n, `COLUMNS`), are done in order,
+        and filled in; ``headers`` and ``rows``, of n records or more, get the header and the arm's record
+        before each pull. It returns 0, or the number (from 1) of the call at which the policy chose an arm
+        that is not there.
     """
     return _loop(policy.kernels, "forced" in (policy.arm.dtype.names or ()))
 
@@ -115,9 +115,9 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
         calls: Calls,
         headers: Table,
         rows: Table,
-        address: NDArray[np.uintp],
+        packed: Any,
     ) -> int:
-        rng = generator_at(address)
+        rng = unpack(packed)
         for i in range(len(calls)):
             call = calls[i]
             arm = int(call[ARM])

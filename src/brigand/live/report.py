@@ -1,66 +1,92 @@
-"""Tables of a bandit: what it decided, and what it knows of each arm."""
+"""Tables of a bandit: what it decided, and what it knows of each arm.
+
+Rows are plain dicts. Users get them as a data frame, or as they are where pandas is not installed.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.live import confidence
-from brigand.live.engine import Engine
 from brigand.storage.events import Logged
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from brigand.live.bandit import Bandit
+
+Rows = list[dict[str, Any]]
+
+# Columns, and what they are in a data frame. Arms may have names that its texts cannot hold: hence objects.
+HISTORY = {
+    "step": "int64",
+    "decision": "object",
+    "arm": "object",
+    "explored": "bool",
+    "reason": "object",
+    "asked_at": "datetime64[us, UTC]",
+    "told_at": "datetime64[us, UTC]",
+    "reward": "float64",
+    "learned": "float64",
+    "status": "object",
+}
+SUMMARY = {
+    "arm": "object",
+    "asked": "int64",
+    "told": "int64",
+    "pending": "int64",
+    "defaulted": "int64",
+    "mean": "float64",
+    "lower": "float64",
+    "upper": "float64",
+    "interval": "str",
+    "forced": "float64",
+    "greedy": "float64",
+}
 
 
-COLUMNS = (
-    "step",
-    "decision",
-    "arm",
-    "explored",
-    "reason",
-    "asked_at",
-    "told_at",
-    "reward",
-    "learned",
-    "status",
-)
+def table(rows: Rows, columns: dict[str, str]) -> Any:
+    """Return rows as a data frame, whose index is the first column; as they are where pandas is missing."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return rows
+    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    for name, kind in columns.items():
+        if kind.startswith("datetime64"):
+            frame[name] = pd.to_datetime(frame[name], utc=True)
+    return frame.astype(columns).set_index(next(iter(columns)))
 
 
-def history(engine: Engine, logged: Iterable[Logged], uid: str) -> pd.DataFrame:
-    """Return decisions as a table: see `brigand.Bandit.history`."""
-    import pandas as pd
+def history(bandit: Bandit, after: int, limit: int | None) -> Rows:
+    """Return decisions: see `brigand.Bandit.history`."""
+    with bandit._session.reading() as session:
+        names = session.engine.names
+        return [_decision(line, names, bandit._uid) for line in session.log.history(after, limit)]
 
-    rows = []
-    for line in logged:
-        data = json.loads(line.data) if line.data else {}
-        learned = line.value if line.counted else line.default if line.default_counted else None
-        rows.append(
-            (
-                line.step,
-                f"{uid}-{line.step}",
-                engine.names[line.arm],
-                bool(data.get("explored", False)),
-                data.get("reason", ""),
-                line.asked_at,
-                line.told_at if line.told_at is not None else line.default_at,
-                line.value if line.value is not None else line.default,
-                learned,
-                _status(line),
-            )
-        )
-    # Arms may have names that Arrow, behind the texts of pandas, cannot hold: hence objects.
-    table = (
-        pd.DataFrame(rows, columns=list(COLUMNS), dtype=object).astype({"step": np.int64}).set_index("step")
-    )
-    for name in ("asked_at", "told_at"):
-        table[name] = pd.to_datetime(table[name].astype(float), unit="s", utc=True).dt.as_unit("us")
-    return table.astype({"explored": bool, "reward": float, "learned": float})
+
+def _decision(line: Logged, names: list[str], uid: str) -> dict[str, Any]:
+    data = json.loads(line.data) if line.data else {}
+    return {
+        "step": line.step,
+        "decision": f"{uid}-{line.step}",
+        "arm": names[line.arm],
+        "explored": bool(data.get("explored", False)),
+        "reason": data.get("reason", ""),
+        "asked_at": _time(line.asked_at),
+        "told_at": _time(line.told_at if line.told_at is not None else line.default_at),
+        "reward": line.value if line.value is not None else line.default,
+        "learned": line.value if line.counted else line.default if line.default_counted else None,
+        "status": _status(line),
+    }
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _status(line: Logged) -> str:
@@ -81,41 +107,43 @@ def check_support(support: object) -> tuple[float, float] | None:
     return ends[0], ends[1]
 
 
-def summary(engine: Engine, level: float, support: tuple[float, float], removed: bool) -> pd.DataFrame:
-    """Return what is known of each arm as a table: see `brigand.Bandit.summary`."""
-    import pandas as pd
-
-    rows = [row for row in range(len(engine.names)) if removed or engine.serves(row)]
-    ledger = engine.ledger[rows]
+def summary(bandit: Bandit, level: float, support: tuple[float, float] | None, removed: bool) -> Rows:
+    """Return what is known of each arm: see `brigand.Bandit.summary`."""
+    low, high = check_support(support) or bandit._support
+    with bandit._session.reading() as session:
+        engine = session.engine
+        rows = [row for row in range(len(engine.names)) if removed or engine.serves(row)]
+        names = [engine.names[row] for row in rows]
+        in_service = [engine.serves(row) for row in rows]
+        ledger = engine.ledger[rows]
     told, mean, asked = ledger["told"], ledger["mean"], ledger["asked"]
-    exact = bool(np.isfinite(support).all())
-    for row in rows:
-        if engine.ledger["told"][row] and not support[0] <= engine.ledger["mean"][row] <= support[1]:
-            mean_of = f"the mean reward of {engine.names[row]!r} is {engine.ledger['mean'][row]:.6g}"
-            raise InvalidValueError(f"support cannot be [{support[0]:g}, {support[1]:g}]: {mean_of}.")
+    for name, n, known in zip(names, told, mean, strict=True):
+        if n and not low <= known <= high:
+            raise InvalidValueError(
+                f"support cannot be [{low:g}, {high:g}]: the mean reward of {name!r} is {known:.6g}."
+            )
+    exact = bool(np.isfinite([low, high]).all())
     if not rows:
         lower = upper = np.empty(0)
     elif exact:
-        lower, upper = confidence.bounded(told, mean, *support, level)
+        lower, upper = confidence.bounded(told, mean, low, high, level)
     else:
         lower, upper = confidence.asymptotic(told, mean, ledger["squares"], level)
     with np.errstate(invalid="ignore"):
         forced = ledger["explored"] / asked
-    table = pd.DataFrame(
-        {
-            "asked": asked,
-            "told": told,
-            "pending": asked - told - ledger["unlearned"],
-            "defaulted": ledger["defaulted"],
-            "mean": mean,
-            "lower": lower,
-            "upper": upper,
-            "interval": "exact" if exact else "asymptotic",
-            "forced": forced,
-            "greedy": 1.0 - forced,
-        },
-        index=pd.Index([engine.names[row] for row in rows], name="arm", dtype=object),
-    )
+    columns = {
+        "arm": names,
+        "asked": asked.tolist(),
+        "told": told.tolist(),
+        "pending": (asked - told - ledger["unlearned"]).tolist(),
+        "defaulted": ledger["defaulted"].tolist(),
+        "mean": mean.tolist(),
+        "lower": lower.tolist(),
+        "upper": upper.tolist(),
+        "interval": ["exact" if exact else "asymptotic"] * len(rows),
+        "forced": forced.tolist(),
+        "greedy": (1.0 - forced).tolist(),
+    }
     if removed:
-        table["in_service"] = [engine.serves(row) for row in rows]
-    return table
+        columns["in_service"] = in_service
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -18,8 +18,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from brigand.errors import BrigandError
+from brigand.live.backends import Backend, Log
 from brigand.live.engine import Engine
-from brigand.live.homes import Home, Log
 from brigand.live.settings import Settings
 from brigand.storage.events import ADD, Event
 
@@ -35,7 +35,7 @@ class Session:
 
     Parameters
     ----------
-    home : Home
+    backend : Backend
     settings : Settings
 
     Attributes
@@ -49,8 +49,8 @@ class Session:
     log: Log
     engine: Engine
 
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self._home = home
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self._backend = backend
         self._settings = settings
         self.lock = threading.Lock()
         _SESSIONS.add(self)
@@ -61,7 +61,7 @@ class Session:
         self._transaction: AbstractContextManager[Any] | None = None
 
     def __enter__(self) -> Session:
-        self._begin(self._home.writing)
+        self._begin(self._backend.writing)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -71,7 +71,7 @@ class Session:
     def reading(self) -> Iterator[Session]:
         """Give the context of an operation that only reads; it has the lock."""
         with self.lock:
-            self._begin(self._home.reading)
+            self._begin(self._backend.reading)
             try:
                 yield self
             except BaseException as error:
@@ -161,7 +161,7 @@ class Session:
         self._mark(before + len(events))
         self.log.append(events, before)
         self._seq += len(events)
-        if self._home.durable:
+        if self._backend.durable:
             often = max(LEAST_EVENTS, self.engine.nbytes // BYTES)
             if before // often != self._seq // often:
                 self.keep_state()
@@ -178,7 +178,7 @@ class Session:
 
     def _mark(self, seq: int) -> None:
         """Remember the generator's state after `seq` events, some of which may never be written."""
-        if not self._home.durable:
+        if not self._backend.durable:
             self._marks[seq] = self.engine.mark()
 
     def keep_state(self) -> None:

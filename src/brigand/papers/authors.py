@@ -1,7 +1,7 @@
-"""What the scripts of the authors of "Forced Exploration in Bandit Problems" give, run unchanged.
+"""Results of the scripts of the authors of "Forced Exploration in Bandit Problems", run unchanged.
 
 github.com/qh1874/Force_Explor, December 2023; T = 100,000; 100 runs where rewards are stationary, 60 where
-they are not. Many of these means are carried by a few runs, which their standard error does not always know.
+they change. Many of these means are carried by a few rare runs, so their standard errors may be too small.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """The table of github.com/DataWraith/banditbench, for Bernoulli rewards.
 
-K = 10, T = 500, one run on each of 10,001 instances. Its program seeds the rewards of arm k with k in every
-run: the n-th reward of arm k compares the arm's mean with the same random number in all 10,001 runs. So its
-means are conditional on one table of 10 x 500 numbers, and more instances do not average that out: the mean
-regret of Thompson sampling is 23.9 with independent rewards, 28.9 with this table, and 20 to 23 with four
-others. Here the table is made again (Rust's StdRng is ChaCha with 12 rounds), and our policies meet it.
-Left out: ReBoot, which there estimates sigma, and WR-SDA, whose challengers there need a larger mean to win,
-and which forces by a decimal logarithm.
+K = 10, T = 500, one run on each of 10,001 instances. In every run the program seeds the rewards of arm k
+with k. So the n-th reward of arm k compares the arm's mean with the same random number in all 10,001 runs.
+The published means are conditional on this one table of 10 x 500 numbers, and more instances do not average
+that out: the mean regret of Thompson sampling is 28.9 with this table, 20 to 23 with four others, and 23.9
+with independent rewards. Brigand therefore generates the same table (Rust's StdRng is ChaCha with 12 rounds)
+and runs its policies on it.
+
+Left out: ReBoot, which estimates sigma there, and WR-SDA, in which an arm there wins a comparison only with a
+larger mean, and which forces by a decimal logarithm there.
 """
 
 from __future__ import annotations

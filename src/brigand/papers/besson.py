@@ -1,12 +1,15 @@
 """Tables of Besson's thesis (2019), chapter 2, and of Besson, Kaufmann, Maillard, Seznec, JMLR 23, 2022.
 
 Bernoulli rewards; mean and standard deviation of 1000 runs (500 for problems 3 and 5). The problems' means
-stand in the configuration of SMPyBandits, with which the tables were made. Problem 3 is said to have T =
-20,000 and problem 5 T = 100,000, but the numbers are those of T = 100,000 and T = 20,000 (kl-UCB 537 and
-106, TS 1007 and 93, SW-kl-UCB 1792 and 228, beside 529, 106, 1019, 88, 1794, 228 printed): in 20,000 steps
-of problem 3 no policy can lose more than 889. So those horizons are used here. Left out, since Brigand has
-UCB and not kl-UCB behind these detectors, or because the package ran another algorithm than the one named:
-Oracle-restart, CUSUM-, M- and D-klUCB, and DTS (see docs/validation.md).
+are those of the configuration of SMPyBandits, with which the tables were made.
+
+The horizons of two problems are interchanged. The paper gives T = 20,000 for problem 3 and T = 100,000 for
+problem 5, but in 20,000 steps of problem 3 no policy can lose more than 889. With T = 100,000 for problem 3
+and T = 20,000 for problem 5 we get 537 and 106 for kl-UCB (printed: 529 and 106), 1007 and 93 for TS (1019
+and 88), 1792 and 228 for SW-kl-UCB (1794 and 228). So these horizons are used here.
+
+Left out: Oracle-restart, CUSUM-klUCB, M-klUCB, D-klUCB and DTS. Either Brigand combines the detector with UCB
+and not with kl-UCB, or the package ran another algorithm than the one that is named.
 """
 
 from __future__ import annotations
@@ -53,10 +56,11 @@ STATIONARY: dict[str, Policy] = {
     "TS": ThompsonBeta(),
 }
 NOTES = {
-    "eps-greedy": "min(1, 3000 / t), as printed, explores 3000 (1 + log(10/3)) = 6612 of 10,000 steps, which "
-    "alone costs 0.19 a step, 1256 in all: 542 belongs to another schedule.",
-    "ETC": "T0 = 2000 log(T / 400), as printed, is negative at T = 100; at T = 10,000 it is 6438 steps of "
-    "exploration, which cost 0.19 each, 1223 in all, without any randomness: 1207 belongs to another T0.",
+    "eps-greedy": "The printed schedule min(1, 3000 / t) explores 3000 (1 + log(10/3)) = 6612 of 10,000 "
+    "steps. This alone costs 0.19 a step, 1256 in all, so 542 must belong to another schedule.",
+    "ETC": "The printed T0 = 2000 log(T / 400) is negative at T = 100. At T = 10,000 it is 6438 steps of "
+    "exploration, which cost 0.19 each, 1223 in all, without any randomness. So 1207 must belong to "
+    "another T0.",
 }
 
 TABLE_PIECEWISE = """
@@ -69,15 +73,14 @@ GLR-klUCB, local | 74 (31) | 113 (34) | 513 (97) | 99 (32) | 128 (42) | 149 (34)
 GLR-klUCB, global | 97 (32) | 134 (33) | 621 (103) | 128 (32) | 185 (47) | 152 (32)
 """
 _PACKAGE = (
-    "The table was made with SMPyBandits, which sets delta to 3.16 whatever T, and keeps the last "
-    "reward at a restart. The paper's own study of the spacing of tests prints 41 to 53 for problem 1, "
-    "beside 74 in this table. Ours follows the definition, and its regret is the smaller one."
+    "The table was made with SMPyBandits, which sets delta to 3.16 whatever T is, and keeps the last "
+    "reward at a restart. Brigand follows the definition, and its regret is the smaller one. The paper's "
+    "own study of the spacing of tests prints 41 to 53 for problem 1, while this table has 74."
 )
 DIFFERENCES = {
     "EXP3.S": "A plain loop of the definition, with S = 5 or S = 4, gives 333 or 339 on problem 1 and "
-    "440 or 456 on problem 4, T = 5000, like ours; what tuning is behind the printed numbers "
-    "is not known. On problem 5, 723 is more than any policy can lose in its 20,000 steps "
-    "(490).",
+    "440 or 456 on problem 4, T = 5000, like Brigand. The tuning behind the printed numbers is not known. "
+    "On problem 5 no policy can lose more than 490 in its 20,000 steps, but 723 is printed.",
     "GLR-klUCB, local": _PACKAGE,
     "GLR-klUCB, global": _PACKAGE,
 }

@@ -142,7 +142,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Check:
     """One published number beside ours.
 
     Attributes
@@ -193,9 +193,9 @@ class Comparison:
         return "differs (why)" if self.row.differs else "differs"
 
 
-def check(row: Row, runs: int, workers: int | None = None) -> list[Comparison]:
+def check(row: Row, runs: int, workers: int | None = None) -> list[Check]:
     """Simulate a row with so many runs and compare."""
     steps = sorted(row.published)
     regret = row.problem.regret(row.policy, steps, runs, workers)
     means, sds = regret.mean(0).tolist(), regret.std(0, ddof=1).tolist()
-    return [Comparison(row, t, mean, sd, runs) for t, mean, sd in zip(steps, means, sds, strict=True)]
+    return [Check(row, t, mean, sd, runs) for t, mean, sd in zip(steps, means, sds, strict=True)]

@@ -240,16 +240,8 @@ class BoundedPolicy(Policy):
     high: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        self._keep(low=checks.number("low", self.low))
-        self._keep(high=checks.number("high", self.high))
-        if not self.low < self.high:
-            raise InvalidValueError(
-                f"{type(self).__name__} needs low < high, not low = {self.low!r} and high = {self.high!r}."
-            )
-        if math.isinf(self.high - self.low):
-            raise InvalidValueError(
-                f"{type(self).__name__} needs high - low to be finite, not {self.high!r} - {self.low!r}."
-            )
+        low, high = checks.interval(type(self).__name__, self.low, self.high)
+        self._keep(low=low, high=high)
 
     @property
     def reward_support(self) -> tuple[float, float]:
@@ -260,16 +252,16 @@ class BoundedPolicy(Policy):
         return f"the range [{self.low:g}, {self.high:g}]"
 
 
-def counted(number: int, thing: str) -> str:
-    """Return ``"1 step"``, ``"2 steps"``: for sentences."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def need_horizon(policy: str, horizon: int | None) -> int:
     """Return the horizon, or raise if it is not known."""
     if horizon is None:
         raise InvalidValueError(f"{policy} needs the horizon (the number of steps T), and none was given.")
     return horizon
+
+
+def ring_length(window: int, horizon: int | None) -> int:
+    """Return how long a ring of the last `window` steps is: what is beyond the horizon is never used."""
+    return window if horizon is None else min(window, horizon)
 
 
 def check_choices(policy: Policy, step: int) -> None:

@@ -13,6 +13,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Table, record
 from brigand.policies.forced import sequences
 from brigand.policies.kernels.arithmetic import quotient, two_sum
+from brigand.policies.kernels.choices import break_tie
 
 DOUBT = 64 * math.log(2.0)
 """A block is drawn at once where something else could happen with probability exp(-DOUBT) at most."""
@@ -112,11 +113,7 @@ def find_leader(arms: Table, uniform: float) -> tuple[int, float]:
         elif mean == best:
             second = best
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                chosen = k
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            chosen, uniform = break_tie(chosen, k, ties, uniform)
         else:
             second = max(second, mean)
     return chosen, second

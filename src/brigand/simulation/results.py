@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.metadata
 import json
 import math
@@ -184,12 +183,12 @@ class Results:
         ResultFileError
             The file cannot be written.
         """
-        # By name, because figures stand above simulation; users look for plots on results.
-        draw, style = (importlib.import_module(f"brigand.figures.{name}") for name in ("regret", "style"))
+        from brigand.figures import regret, style
+
         target = None if path is None else Path(path)
         if target is not None and target.suffix[1:] not in style.FORMATS:
             raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
-        figure: Figure = draw.regret(self, title, self.environments[0].starts[1:], bounds)
+        figure = regret.regret(self, title, self.environments[0].starts[1:], bounds)
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
         return figure

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
-from brigand.simulation.skip_ahead import SkipRunner, can_skip
 from brigand.simulation.step import Runner
 
 CHUNK_STEPS = 2_000_000
@@ -89,7 +89,7 @@ def simulate(
     pulls = np.empty((*shape, environment.n_arms), np.int64)
     forced = np.full((*shape[:2], environment.n_arms), np.nan)
 
-    def work(p: int, runner: Runner | SkipRunner, chunk: range, stop: threading.Event) -> int:
+    def work(p: int, runner: Any, chunk: range, stop: threading.Event) -> int:
         for first in range(chunk.start, chunk.stop, runner.at_once):
             if stop.is_set():
                 break
@@ -100,9 +100,8 @@ def simulate(
         return len(chunk)
 
     methods = choose_methods(plan, method)
-    runners: dict[str, type[Runner] | type[SkipRunner]] = {"step": Runner, "skip": SkipRunner}
     jobs = [
-        partial(work, p, runners[methods[p]](plan, policy), chunk)
+        partial(work, p, runner_of(methods[p])(plan, policy), chunk)
         for p, policy in enumerate(plan.policies.values())
         for chunk in _chunks(plan, methods[p])
     ]
@@ -122,13 +121,26 @@ def choose_methods(plan: Plan, method: str) -> list[str]:
     """
     if method not in ("step", "skip", "auto"):
         raise UnknownNameError("method", method, ("step", "skip", "auto"))
+    if method == "step":
+        return ["step"] * len(plan.policies)
+    from brigand.simulation.skip_ahead import can_skip
+
     for name, policy in plan.policies.items():
         if method == "skip" and not can_skip(policy):
             raise InvalidValueError(
                 f"{name!r} cannot be skipped, only ForcedExploration without a window whose f(r) is known "
                 "beforehand and ExploreThenCommit can; use method='auto', or 'step'."
             )
-    return ["skip" if method != "step" and can_skip(policy) else "step" for policy in plan.policies.values()]
+    return ["skip" if can_skip(policy) else "step" for policy in plan.policies.values()]
+
+
+def runner_of(method: str) -> Any:
+    """Return the class that runs policies by a method: skipping is loaded only where it is used."""
+    if method == "step":
+        return Runner
+    from brigand.simulation.skip_ahead import SkipRunner
+
+    return SkipRunner
 
 
 def _chunks(plan: Plan, method: str) -> list[range]:

@@ -25,7 +25,8 @@ from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
 from brigand.policies.commit.explore_then_commit import ExploreThenCommit
 from brigand.policies.forced.forced_exploration import ForcedExploration
-from brigand.rng import Stream, tapes
+from brigand.rng import Stream
+from brigand.shortcuts import wind
 from brigand.simulation.blocks import (
     ARM,
     CLOCK,
@@ -195,10 +196,10 @@ def skip_loop(play: Callable[..., None]) -> Callable[..., None]:
     Returns
     -------
     callable
-        ``loop(parameters, clocks, arms, memory, world, checkpoints, states, *tape, pulls, regret)``. For n
-        replications it takes `blocks.CLOCK` n times, `blocks.ARM` n times K, and the replications' `states`
-        for the tape, and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``, float64 of
-        shape (n, checkpoints).
+        ``loop(parameters, clocks, arms, memory, world, checkpoints, *wound, pulls, regret)``. For n
+        replications it takes `blocks.CLOCK` n times, `blocks.ARM` n times K, and their generators
+        (`brigand.shortcuts.wind`), and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``,
+        float64 of shape (n, checkpoints).
     """
 
     def skip(
@@ -259,16 +260,16 @@ class SkipRunner:
         clocks, arms = np.repeat(CLOCK, n), np.tile(self._arms, (n, 1))
         pulls = np.empty((n, len(self._checkpoints), n_arms), np.int64)
         regret = np.empty(pulls.shape[:2])
-        self._loop(
-            self._parameters,
-            clocks,
-            arms,
-            self._memory,
-            self._world,
-            self._checkpoints,
-            self._rewards.states(replications),
-            *tapes()[0],
-            pulls,
-            regret,
-        )
+        for some, wound in wind(self._rewards.starts(replications)):
+            self._loop(
+                self._parameters,
+                clocks[some],
+                arms[some],
+                self._memory,
+                self._world,
+                self._checkpoints,
+                *wound,
+                pulls[some],
+                regret[some],
+            )
         return Runs(regret, pulls, arms["forced"] if self._counts_forced else None), arms, clocks["events"]

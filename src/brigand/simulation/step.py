@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.environments.draw import draw
 from brigand.policies.base import Header, Kernels, Policy, Table, check_choices
-from brigand.rng import Stream, tapes
+from brigand.rng import Stream
+from brigand.shortcuts import wind
 from brigand.simulation.plan import Plan, Runs
 
 BLOCK = 1024
@@ -55,9 +56,9 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
     -------
     callable
         ``loop(parameters, headers, arms, memory, fresh, candidates, laws, table, starts, uses_uniform,
-        uses_normal, gaps, checkpoints, reward_states, choice_states, *reward_tape, *choice_tape, pulls,
-        regret)``. For n replications it takes states of shapes (n,) and (n, K), a memory that it makes
-        ``fresh`` for each, and the states that wind the tapes (`brigand.rng.Tape`). It changes the states,
+        uses_normal, gaps, checkpoints, *wound, pulls, regret)``. For n replications it takes states of
+        shapes (n,) and (n, K), a memory that it makes ``fresh`` for each, and their generators for rewards
+        and for choices (`brigand.shortcuts.wind`). It changes the states,
         and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``, float64 of shape (n,
         checkpoints), up to and including each checkpoint. It returns 0, or the step at which the policy
         chose an arm that is not there.
@@ -190,26 +191,23 @@ class Runner:
         pulls = np.empty((*regret.shape, n_arms), np.int64)
         headers = np.repeat(np.array([self._start.header]), n)
         arms = np.tile(self._start.arms, (n, 1))
-        keys, choice_states = self._choices.keyed_states(replications)
+        keys, choices = self._choices.keyed_starts(replications)
         if "key" in (headers.dtype.names or ()):
             headers["key"] = keys
-        for_rewards, for_choices = tapes()
-        failed = self._loop(
-            self._parameters,
-            headers,
-            arms,
-            np.empty_like(self._start.memory),
-            self._start.memory,
-            self._candidates,
-            *environment.compiled,
-            environment.gaps,
-            checkpoints,
-            self._rewards.states(replications),
-            choice_states,
-            *for_rewards,
-            *for_choices,
-            pulls,
-            regret,
-        )
-        check_choices(self._policy, failed)
+        for some, wound in wind(self._rewards.starts(replications), choices):
+            failed = self._loop(
+                self._parameters,
+                headers[some],
+                arms[some],
+                np.empty_like(self._start.memory),
+                self._start.memory,
+                self._candidates,
+                *environment.compiled,
+                environment.gaps,
+                checkpoints,
+                *wound,
+                pulls[some],
+                regret[some],
+            )
+            check_choices(self._policy, failed)
         return Runs(regret, pulls, arms["forced"] if "forced" in (arms.dtype.names or ()) else None)

@@ -8,7 +8,6 @@ disk.
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +41,7 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
     BrigandError
         A piece failed, or its workers were lost again and again.
     """
-    distributed = _distributed()
+    distributed = checks.package("distributed", "a cluster needs Dask: pip install 'brigand[cluster]'.")
     with _client(distributed, address) as client:
         running: dict[Any, Piece] = {}
         finished = distributed.as_completed()
@@ -68,14 +67,6 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
             yield running.pop(future), content
             future.release()
             give()
-
-
-def _distributed() -> Any:
-    """Return Dask's package, which is not installed with Brigand itself."""
-    try:
-        return importlib.import_module("distributed")
-    except ImportError:
-        raise InvalidValueError("a cluster needs Dask: pip install 'brigand[cluster]'.") from None
 
 
 @contextmanager

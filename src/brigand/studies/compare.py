@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,6 @@ from brigand.studies import statistics
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
-
-    from brigand.studies.results import StudyResults
 
 FEWEST = 5
 """Ranks are tested on so many instances at least: with fewer, Friedman's test says little."""
@@ -99,52 +97,61 @@ class Comparison:
         return f"Comparison with {self.baseline!r}; regret at T, differences:\n{self.differences}"
 
 
-def compare(results: StudyResults, baseline: str | None) -> Comparison:
-    """Compare the policies of a study; see `StudyResults.compare`."""
-    base = results.baseline if baseline is None else baseline
-    if base not in results.policies:
-        raise UnknownNameError("policy", base, results.policies)
-    draws = {name: results.draws(name) for name in results.problems}
+def compare(
+    baseline: str,
+    draws: Mapping[str, pd.DataFrame],
+    rivals: Mapping[str, list[str]],
+    stepped: Mapping[str, Collection[str]],
+) -> Comparison:
+    """Compare the policies of a study; see `StudyResults.compare`.
+
+    Parameters
+    ----------
+    baseline : str
+    draws, rivals
+        See `Comparison`.
+    stepped : dict of str to collection of str
+        The policies that were run step by step, by problem: these met the same rewards.
+    """
     differences, wins, ranks, tests = {}, {}, {}, {}
     for problem, table in draws.items():
-        others = [policy for policy in table.columns if policy != base] if base in table else []
+        others = [policy for policy in table.columns if policy != baseline] if baseline in table else []
         if others:
-            differences[problem] = _differences(results, problem, table, base, others)
+            differences[problem] = _differences(table, baseline, others, stepped[problem])
         if table.index.name != "instance":
             continue
         wins[problem] = {
-            policy: statistics.win_rate(table[policy], table[base]) | {"instances": len(table)}
+            policy: statistics.win_rate(table[policy], table[baseline]) | {"instances": len(table)}
             for policy in others
         }
-        rivals = table[results.rivals(problem)]
-        if len(rivals) >= FEWEST and len(rivals.columns) > 1:
-            found = statistics.rank_test(rivals)
-            pairs = zip(rivals.columns, found.ranks, strict=True)
+        ranked = table[rivals[problem]]
+        if len(ranked) >= FEWEST and len(ranked.columns) > 1:
+            found = statistics.rank_test(ranked)
+            pairs = zip(ranked.columns, found.ranks, strict=True)
             ranks[problem] = {policy: {"rank": rank} for policy, rank in pairs}
-            counts = {"instances": len(rivals), "policies": len(rivals.columns)}
+            counts = {"instances": len(ranked), "policies": len(ranked.columns)}
             tests[problem] = found._asdict() | counts
     return Comparison(
-        base,
+        baseline,
         _joined(differences, ["mean", "low", "high", "pairs", "paired"]),
         _joined(wins, ["rate", "low", "high", "ties", "instances"]),
         _joined(ranks, ["rank"]),
         _by_problem(tests, ["statistic", "p_value", "critical_difference", "instances", "policies"]),
         draws,
-        {problem: results.rivals(problem) for problem in draws},
+        rivals,
     )
 
 
 def _differences(
-    results: StudyResults, problem: str, draws: pd.DataFrame, base: str, others: list[str]
+    draws: pd.DataFrame, base: str, others: list[str], stepped: Collection[str]
 ) -> dict[str, Any]:
     found = statistics.summarise(draws[others].sub(draws[base], axis=0))
     rows: dict[str, Any] = {}
     for policy, row in found.iterrows():
-        stepped = {results.method(problem, name) for name in (str(policy), base)} == {"step"}
         rows[str(policy)] = {
             **row[["mean", "low", "high"]].to_dict(),
             "pairs": len(draws),
-            "paired": stepped,
+            "paired": policy in stepped and base in stepped,
         }
     return rows
 

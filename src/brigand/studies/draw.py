@@ -13,10 +13,10 @@ from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import comparison, studies
 from brigand.studies.arms import by_gap, mean_pulls
 from brigand.studies.model import FIGURES
+from brigand.studies.regret_tables import draws, title
 from brigand.studies.results import StudyResults
 from brigand.studies.statistics import alike
 from brigand.studies.sweeps import sweeps
-from brigand.studies.tables import draws, title
 
 LINES = 10
 """More lines than this cannot be told apart."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -19,9 +19,11 @@ from brigand.errors import BrigandError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import default_checkpoints, make_plan
 from brigand.simulation.run import choose_methods
+from brigand.studies.configuration import Configuration
 from brigand.studies.model import EnvironmentEntry, PolicyEntry, RandomInstances, StudyFile
-from brigand.studies.parameters import Draft
 from brigand.studies.read import Place, Source, StudyError, explain
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Problem:
         The name before the swept values were added.
     place : tuple
         Where it stands in the file.
+    first : Environment
+        The first instance, or the only one.
     """
 
     name: str
@@ -51,14 +55,11 @@ class Problem:
     swept: dict[str, Any]
     label: str
     place: Place
-
-    def environment(self, instance: int) -> Environment:
-        """Return instance i: 0, 1, ..."""
-        return environment_of(self.recipe, self.horizon, instance)
+    first: Environment
 
 
 @dataclass(frozen=True)
-class Contender:
+class NamedPolicy:
     """A policy with its name, what was swept over to make it, and where it plays (None: everywhere)."""
 
     name: str
@@ -81,12 +82,15 @@ class Study:
     ----------
     file : StudyFile
     problems : tuple of Problem
-    contenders : tuple of Contender
+    policies : tuple of NamedPolicy
+    methods : dict of (str, str) to str
+        How a policy is run on a problem where it plays, by their names: ``"step"`` or ``"skip"``.
     """
 
     file: StudyFile
     problems: tuple[Problem, ...]
-    contenders: tuple[Contender, ...]
+    policies: tuple[NamedPolicy, ...]
+    methods: Mapping[tuple[str, str], str]
 
     def checkpoints(self, horizon: int) -> tuple[int, ...]:
         """Return the steps at which regret is stored; the last is the horizon."""
@@ -122,25 +126,24 @@ def expand(file: StudyFile, source: Source) -> Study:
         Something is not allowed; the message has the line.
     """
     try:
-        contenders = tuple(_contenders(file))
+        policies = tuple(_policies(file))
         problems = tuple(_problems(file, source))
-        _check_names(contenders, "policies")
+        _check_names(policies, "policies")
         _check_names(problems, "environments")
         labels = [problem.label for problem in problems]
-        for contender in contenders:
-            for name in contender.only or ():
+        for named in policies:
+            for name in named.only or ():
                 if name not in labels:
                     raise StudyError(
-                        str(UnknownNameError("environment", name, set(labels))), (*contender.place, "only")
+                        str(UnknownNameError("environment", name, set(labels))), (*named.place, "only")
                     )
-        study = Study(file, problems, contenders)
-        _check_runs(study)
-        names = [contender.name for contender in contenders]
+        methods = _methods(file, problems, policies)
+        names = [named.name for named in policies]
         if file.baseline is not None and file.baseline not in names:
             raise StudyError(str(UnknownNameError("baseline", file.baseline, names)), ("baseline",))
     except StudyError as error:
         raise source.error(str(error), error.place) from None
-    return study
+    return Study(file, problems, policies, methods)
 
 
 def variants(sweep: Any, place: Place) -> Iterator[tuple[dict[str, Any], Place]]:
@@ -155,29 +158,29 @@ def variants(sweep: Any, place: Place) -> Iterator[tuple[dict[str, Any], Place]]
             yield settings, (*place, "sweep", i)
 
 
-def _contenders(file: StudyFile) -> Iterator[Contender]:
+def _policies(file: StudyFile) -> Iterator[NamedPolicy]:
     for i, entry in enumerate(file.policies):
         place: Place = ("policies", i)
         given = PolicyEntry.model_validate({"policy": entry}) if isinstance(entry, str) else entry
-        base = _at((*place, "policy"), partial(Draft.of, given.policy))
+        base = _at((*place, "policy"), partial(Configuration.of, given.policy))
         label = given.name or given.policy
         only = None if given.only is None else tuple(given.only)
         for settings, where in variants(given.sweep, place):
-            draft = base
+            configuration = base
             # A swept parameter takes the place of a fixed one.
             fixed = {key: value for key, value in given.parameters.items() if key not in settings}
             places = {key: (*place, "parameters", key) for key in fixed} | {
                 key: (*where, key) for key in settings
             }
             for key, value in (fixed | settings).items():
-                draft = _at(places[key], partial(draft.changed, key, value))
+                configuration = _at(places[key], partial(configuration.changed, key, value))
             try:
-                policy = draft.make()
+                policy = configuration.make()
             except (BrigandError, TypeError) as error:
                 # The line of the parameter that the message speaks of, if it speaks of one.
                 named = [key for key in places if key.rpartition(".")[2] in str(error)]
                 raise StudyError(str(error), places[named[-1]] if named else place) from error
-            yield Contender(_named(label, settings), policy, settings, label, place, only)
+            yield NamedPolicy(_named(label, settings), policy, settings, label, place, only)
 
 
 def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
@@ -185,45 +188,48 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
     for i, entry in enumerate(file.environments):
         place: Place = ("environments", i)
         for settings, where in variants(entry.sweep, place):
+            label = entry.name or _default_name(entry, settings, i)
+            if entry.random is None:
+                fixed = _fixed(entry, place, source)
+                recipe, instances = {"environment": fixed.to_json()}, 1
+            else:
+                fixed = None
+                recipe, instances = _random(entry.random, settings, where)
             for horizon in horizons:
                 named = settings | ({"T": horizon} if len(horizons) > 1 else {})
-                recipe, instances = _recipe(entry, settings, place, where, source)
-                label = entry.name or _default_name(entry, recipe, settings, i)
-                problem = Problem(_named(label, named), horizon, recipe, instances, named, label, place)
-                _at(place, partial(problem.environment, problem.instances - 1))
-                yield problem
+                first = fixed or _at(place, partial(environment_of, recipe, horizon, 0))
+                if instances > 1:  # the last one, whose seed is the largest, must be possible, too
+                    _at(place, partial(environment_of, recipe, horizon, instances - 1))
+                yield Problem(_named(label, named), horizon, recipe, instances, named, label, place, first)
 
 
-def _recipe(
-    entry: EnvironmentEntry, settings: dict[str, Any], place: Place, where: Place, source: Source
-) -> tuple[dict[str, Any], int]:
-    if entry.random is not None:
-        values = entry.random.model_dump()
-        for key in settings:
-            if key not in values:
-                raise StudyError(
-                    str(UnknownNameError("parameter of random instances", key, values)), (*where, key)
-                )
-        checked = _at(where, partial(RandomInstances.model_validate, values | settings))
-        arguments = checked.model_dump()
-        return {"random": arguments}, arguments.pop("instances")
+def _random(random: RandomInstances, settings: dict[str, Any], where: Place) -> tuple[dict[str, Any], int]:
+    """Return the recipe of random instances, and how many they are."""
+    values = random.model_dump()
+    for key in settings:
+        if key not in values:
+            raise StudyError(
+                str(UnknownNameError("parameter of random instances", key, values)), (*where, key)
+            )
+    checked = _at(where, partial(RandomInstances.model_validate, values | settings))
+    arguments = checked.model_dump()
+    return {"random": arguments}, arguments.pop("instances")
+
+
+def _fixed(entry: EnvironmentEntry, place: Place, source: Source) -> Environment:
+    """Return the environment that the study file describes, or that it names the file of."""
     if entry.file is not None:
-        path = source.path.parent / entry.file
-        environment = _at((*place, "file"), partial(read_environment, path))
-    else:
-        phases, starts = (entry.phases, entry.starts) if entry.phases else ([entry.arms or []], [1])
-        data = {"type": "Environment", "phases": phases, "starts": starts}
-        for p, arms in enumerate(phases):
-            for k, arm in enumerate(arms):
-                at = (*place, "phases", p, k) if entry.phases else (*place, "arms", k)
-                _at(at, partial(Distribution.from_json, arm))
-        environment = _at(
-            (*place, "starts" if entry.phases else "arms"), partial(Environment.from_json, data)
-        )
-    return {"environment": environment.to_json()}, 1
+        return _at((*place, "file"), partial(read_environment, source.path.parent / entry.file))
+    phases, starts = (entry.phases, entry.starts) if entry.phases else ([entry.arms or []], [1])
+    data = {"type": "Environment", "phases": phases, "starts": starts}
+    for p, arms in enumerate(phases):
+        for k, arm in enumerate(arms):
+            at = (*place, "phases", p, k) if entry.phases else (*place, "arms", k)
+            _at(at, partial(Distribution.from_json, arm))
+    return _at((*place, "starts" if entry.phases else "arms"), partial(Environment.from_json, data))
 
 
-def _default_name(entry: EnvironmentEntry, recipe: dict[str, Any], settings: dict[str, Any], i: int) -> str:
+def _default_name(entry: EnvironmentEntry, settings: dict[str, Any], i: int) -> str:
     if entry.random is not None:
         parts: list[str] = [entry.random.family]
         parts += [f"K = {entry.random.arms}"] if "arms" not in settings else []
@@ -248,7 +254,7 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _check_names(things: Sequence[Problem | Contender], key: str) -> None:
+def _check_names(things: Sequence[Problem | NamedPolicy], key: str) -> None:
     names: set[str] = set()
     for thing in things:
         if thing.name in names:
@@ -258,23 +264,27 @@ def _check_names(things: Sequence[Problem | Contender], key: str) -> None:
         names.add(thing.name)
 
 
-def _check_runs(study: Study) -> None:
-    """Have the simulator check every policy against one instance of every problem."""
-    for problem in study.problems:
-        environment = problem.environment(0)
-        for contender in study.contenders:
-            if not contender.plays(problem):
+def _methods(
+    file: StudyFile, problems: Sequence[Problem], policies: Sequence[NamedPolicy]
+) -> dict[tuple[str, str], str]:
+    """Have the simulator check every policy against one instance of every problem, and choose the method."""
+    methods = {}
+    for problem in problems:
+        environment = problem.first
+        for named in policies:
+            if not named.plays(problem):
                 continue
-            where = f"{contender.name!r} in {problem.name!r}: "
+            where = f"{named.name!r} in {problem.name!r}: "
             try:
-                plan = make_plan(environment, {contender.name: contender.policy}, problem.horizon, 1, 0, None)
-                choose_methods(plan, study.file.method)
-                contender.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
+                plan = make_plan(environment, {named.name: named.policy}, problem.horizon, 1, 0, None)
+                (methods[problem.name, named.name],) = choose_methods(plan, file.method)
+                named.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
             except BrigandError as error:
-                raise StudyError(where + str(error), contender.place) from error
+                raise StudyError(where + str(error), named.place) from error
+    return methods
 
 
-def _at(place: Place, make: Callable[[], Any]) -> Any:
+def _at(place: Place, make: Callable[[], T]) -> T:
     """Return what `make` makes; its error gets the place."""
     try:
         return make()

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from brigand.figures import style
 from brigand.files import atomic
 from brigand.studies.draw import Drawing, drawings
+from brigand.studies.folder import STUDY
+from brigand.studies.regret_tables import comparison_table, draws, said_once, summary_table, title
 from brigand.studies.results import StudyResults
-from brigand.studies.store import STUDY
-from brigand.studies.tables import comparison_table, draws, said_once, summary_table, title
 
 LONGEST = 20_000
 """Characters that a description in JSON may have in the report."""

@@ -15,8 +15,8 @@ from typing import Any
 from brigand.files import make_folder
 from brigand.simulation.plan import check_workers
 from brigand.studies.expand import Study, expand
+from brigand.studies.folder import MANIFEST, STUDY, StudyFolder
 from brigand.studies.read import Source, read_study
-from brigand.studies.store import MANIFEST, STUDY, Store
 from brigand.studies.work import FORMAT, Piece, pieces, work
 
 
@@ -72,19 +72,18 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
     if beside not in sys.path:  # a policy of the user's may stand beside the study
         sys.path.insert(0, beside)
     study = expand(file, source)
-    store = None if folder is None else Store(folder)
-    there = set() if store is None else set(store.keys())
+    there = set() if folder is None else set(StudyFolder(folder).keys())
     cells, found = [], []
     for problem in study.problems:
-        for contender in study.contenders:
-            if not contender.plays(problem):
+        for named in study.policies:
+            if not named.plays(problem):
                 continue
-            of_cell = list(pieces(study, problem, contender))
+            of_cell = list(pieces(study, problem, named))
             found += of_cell
             cells.append(
                 {
                     "problem": problem.name,
-                    "policy": contender.name,
+                    "policy": named.name,
                     "method": of_cell[0].task["method"],
                     "keys": [piece.key for piece in of_cell],
                 }
@@ -132,18 +131,16 @@ def run_study(
     """
     threads = check_workers(workers)
     study, source, load = plan_study(path, folder)
-    store = Store(make_folder(folder))
+    kept = StudyFolder(make_folder(folder))
     if announce is not None:
         announce(load)
-    store.write_text(MANIFEST, json.dumps(_manifest(study, load), indent=1))
-    store.write_text(STUDY, source.text)
+    kept.write_text(MANIFEST, json.dumps(_manifest(study, load), indent=1))
+    kept.write_text(STUDY, source.text)
     total = load.runs
     done = total - sum(piece.runs for piece in load.missing)
     if progress is not None:
         progress(done, total)
-    todo = (
-        piece for piece in load.missing if not store.has(piece.key)
-    )  # another process may have been there
+    todo = (piece for piece in load.missing if not kept.has(piece.key))  # another process may have been there
     if dask is None:
         finished = on_threads(todo, threads)
     else:
@@ -151,7 +148,7 @@ def run_study(
 
         finished = on_dask(todo, dask)
     for piece, content in finished:
-        store.put(piece.key, content)
+        kept.put(piece.key, content)
         done += piece.runs
         if progress is not None:
             progress(done, total)
@@ -203,18 +200,18 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
                 "recipe": problem.recipe,
                 "swept": problem.swept,
                 "checkpoints": list(study.checkpoints(problem.horizon)),
-                "arms": problem.environment(0).n_arms,
+                "arms": problem.first.n_arms,
             }
             for problem in study.problems
         ],
         "policies": [
             {
-                "name": contender.name,
-                "label": contender.label,
-                "policy": contender.policy.to_json(),
-                "swept": contender.swept,
+                "name": named.name,
+                "label": named.label,
+                "policy": named.policy.to_json(),
+                "swept": named.swept,
             }
-            for contender in study.contenders
+            for named in study.policies
         ],
         "cells": load.cells,
     }

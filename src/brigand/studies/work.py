@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 from brigand.errors import PolicyError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import make_plan
-from brigand.simulation.run import choose_methods
-from brigand.simulation.skip_ahead import SkipRunner
+from brigand.simulation.run import runner_of
 from brigand.simulation.stamp import code_stamp
-from brigand.simulation.step import Runner
-from brigand.studies.expand import Contender, Problem, Study, environment_of
+from brigand.studies.expand import NamedPolicy, Problem, Study, environment_of
 
 FORMAT = 2
 STEPS = 5_000_000
@@ -58,16 +56,14 @@ class Piece:
         return int(self.task["end"] - self.task["first"])
 
 
-def pieces(study: Study, problem: Problem, contender: Contender) -> Iterator[Piece]:
+def pieces(study: Study, problem: Problem, named: NamedPolicy) -> Iterator[Piece]:
     """Yield the pieces of a policy on a problem. Run r is replication r mod R on instance r // R."""
     file = study.file
     checkpoints = study.checkpoints(problem.horizon)
-    environment = problem.environment(0)
-    plan = make_plan(environment, {"x": contender.policy}, problem.horizon, 1, file.seed, checkpoints)
-    method = choose_methods(plan, file.method)[0]
+    method = study.methods[problem.name, named.name]
     task = {
         "format": FORMAT,
-        "policy": contender.policy.to_json(),
+        "policy": named.policy.to_json(),
         **problem.recipe,
         "horizon": problem.horizon,
         "checkpoints": list(checkpoints),
@@ -76,11 +72,12 @@ def pieces(study: Study, problem: Problem, contender: Contender) -> Iterator[Pie
         "replications": file.replications,
         "pulls": "pulls" in file.metrics,
     }
+    n_arms = problem.first.n_arms
     total = problem.instances * file.replications
-    width = 8 * (len(checkpoints) * (1 + environment.n_arms * task["pulls"]) + environment.n_arms)
+    width = 8 * (len(checkpoints) * (1 + n_arms * task["pulls"]) + n_arms)
     size = SKIPPED_RUNS if method == "skip" else max(1, STEPS // problem.horizon)
     size = max(1, min(size, LARGEST // width, total))
-    code = stamp(contender.policy, method)
+    code = stamp(named.policy, method)
     for first in range(0, total, size):
         block = task | {"first": first, "end": min(first + size, total)}
         yield Piece(block, key_of(block, code))
@@ -112,7 +109,7 @@ def compute(task: dict[str, Any]) -> Arrays:
         asked for; ``forced``, int64 of shape (runs, K), if the policy counts them.
     """
     policy = Policy.from_json(task["policy"])
-    runner = SkipRunner if task["method"] == "skip" else Runner
+    runner = runner_of(task["method"])
     parts = []
     each = task["replications"]
     for instance in range(task["first"] // each, (task["end"] - 1) // each + 1):

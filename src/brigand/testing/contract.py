@@ -16,7 +16,7 @@ from brigand.errors import BrigandError, InvalidValueError
 from brigand.policies.base import KNOWN_FROM, Policy, State
 from brigand.policies.catalogue import CATALOGUE
 from brigand.spec import type_name
-from brigand.testing.base import PLAIN, check, fit, generator, go_on, knowing, require, rewards01
+from brigand.testing.base import MEANS, PLAIN, check, fit, generator, go_on, knowing, require, rewards01
 
 INDEX_REWARDS = ((0, 0), (0.3, 0.3), (1, 1), (1, 0), (1e150, 1e150), (1e150, 0), (-1e150, 1e150))
 """Pairs of rewards that `check_index` pays in turn."""
@@ -170,6 +170,7 @@ def check_index(policy: Policy, rewards: Sequence[tuple[float, float]] = INDEX_R
     rewards : sequence of pairs of float
         Rewards paid in turn; those that the policy does not take are left out.
     """
+    policy = knowing(policy, MEANS[:3])
     index = index_of(policy)
     low, high = policy.reward_support
     for pair in rewards:
@@ -202,8 +203,8 @@ def index_of(policy: Policy) -> Callable[[Any, State, int, np.random.Generator],
 def _used_index(kernel: Any, seen: set[Any]) -> Callable[..., Any] | None:
     """Return the first index that a kernel, or one that it calls, uses."""
     seen.add(kernel)
-    used = [kernel.__globals__.get(name) for name in kernel.__code__.co_names]
-    for function in filter(inspect.isfunction, used):
+    names = inspect.getclosurevars(kernel)
+    for function in filter(inspect.isfunction, [*names.nonlocals.values(), *names.globals.values()]):
         taken = set(inspect.signature(function).parameters)
         if function.__name__.endswith("index") and {"arms", "arm"} <= taken <= INDEX_ARGUMENTS:
             return function

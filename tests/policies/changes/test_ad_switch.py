@@ -160,7 +160,7 @@ def test_it_learns(policy):
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)

@@ -80,7 +80,7 @@ def test_the_cusum_walk_by_hand():
     assert cusum_ucb.index(parameters, *state, 0, None) == math.inf
 
 
-def test_the_tuning():
+def test_the_tuning_by_hand():
     assert CUSUMUCB(changes=4).parameters(5, 100_000)[2:4] == pytest.approx((0.0201262, 10.12663), rel=1e-5)
     assert PHTUCB(0.3, changes=4).parameters(5, 100_000)[2:4] == pytest.approx((0.3, 10.12663), rel=1e-5)
     with pytest.raises(br.InvalidValueError, match="CUSUMUCB needs the horizon"):
@@ -154,7 +154,7 @@ def test_a_reward_from_before_the_restart_is_left_out():
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)

@@ -164,19 +164,19 @@ def test_they_follow_a_change():
         ({"high": math.inf}, "high must be finite"),
     ],
 )
-def test_bad_settings(cls, arguments, message):
+def test_bad_settings_are_refused(cls, arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         cls(1, **arguments)
 
 
 @pytest.mark.parametrize("gamma", [0, -0.5, 1.5, math.nan])
-def test_bad_gamma(gamma):
+def test_a_bad_gamma_is_refused(gamma):
     with pytest.raises(br.InvalidValueError, match="DiscountedUCB's gamma must be"):
         DiscountedUCB(gamma)
 
 
 @pytest.mark.parametrize("window", [0, 2.5, None])
-def test_bad_window(window):
+def test_a_bad_window_is_refused(window):
     with pytest.raises(br.InvalidValueError, match="SlidingWindowUCB's window must be"):
         SlidingWindowUCB(window)
 

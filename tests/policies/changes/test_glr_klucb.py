@@ -113,7 +113,7 @@ def test_equal_rewards_are_no_change(value):
     assert state.header["restarts"] == 0
 
 
-def test_the_tuning():
+def test_the_tuning_by_hand():
     t, k = 5000, 3
     local = GLRKLUCB(changes=4).parameters(k, t)
     assert local.log_delta == pytest.approx(0.5 * math.log(k * 4 * t))
@@ -155,7 +155,7 @@ def test_a_local_restart_keeps_the_other_arms():
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)

@@ -129,7 +129,7 @@ def test_without_alarms_it_is_the_base_policy(rewards01):
     assert np.array_equal(play(MUCB(20, math.inf, 0.2), rewards01)[0], base)
 
 
-def test_the_tuning():
+def test_the_tuning_by_hand():
     parameters = MUCB(800, changes=4).parameters(5, 100_000)
     assert parameters.b == pytest.approx(100.65472869753215, rel=1e-12)
     gamma = math.sqrt(4 * 5 * (2 * parameters.b + 3 * math.sqrt(800)) / 200_000)
@@ -143,7 +143,7 @@ def test_the_tuning():
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     policy, settings = arguments
     with pytest.raises(br.InvalidValueError, match=message):
         policy(**settings)

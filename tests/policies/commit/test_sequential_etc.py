@@ -216,7 +216,7 @@ def test_there_is_no_commitment_before_the_first_reward():
 
 
 @pytest.mark.parametrize("policy", [SequentialETC(1.0, 0.1), BestArmETC(0.1)], ids=repr)
-def test_a_lost_first_reward_holds_up_the_commitment_but_not_for_ever(policy):
+def test_a_lost_first_reward_delays_the_commitment_but_not_for_ever(policy):
     """Arms 0 and 1 are apart after a turn or two, and the best arm is number 2."""
     for lost in (1, 1000):
         parameters, state = policy.parameters(3, 1000), policy.start(3, 1000)

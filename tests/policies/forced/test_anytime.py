@@ -221,7 +221,7 @@ COINS = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
         lambda: list(sliding_window_bounds(COINS, br.ForcedExploration(ANYTIME, 20), 100)),
     ],
 )
-def test_theory_refuses_it(needs_f):
+def test_bounds_and_schedules_refuse_it(needs_f):
     with pytest.raises(
         br.InvalidValueError, match=r"AnytimeExponential\(\) has no schedule.*known beforehand"
     ):
@@ -268,7 +268,7 @@ def test_the_page_prints_its_table():
     ("n_arms", "pulls", "row"),
     [(2, 100, "100 | 37 | 50"), (2, 1000, "1,000 | 5.2e15 | 500"), (10, 1000, "1,000 | 1,392 | 100")],
 )
-def test_the_page_says_what_pulls_without_rewards_do(n_arms, pulls, row):
+def test_the_page_gives_the_threshold_after_pulls_without_rewards(n_arms, pulls, row):
     cells = []
     for policy in (POLICY, br.ForcedExploration(), br.ForcedExploration(br.Linear())):
         *_, (_, _, header) = steps_of(n_arms, 10**6, [None] * pulls, policy)

@@ -251,7 +251,7 @@ def test_window_means_stay_exact_over_ten_million_steps():
     assert state.arms["mean"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_large_rewards_leave_nothing_behind():
+def test_large_rewards_that_left_the_window_leave_no_residue():
     """A running sum would keep a residue of 1e290 for ever."""
     rewards = constant_rewards([1e-300, 2e-300], 400)
     rewards[:50] = 1e290

@@ -134,7 +134,7 @@ def test_integers_too_large_for_a_float_are_infinite():
     assert set(br.trace(policy, np.tile([0.5, 0.6], (50, 1)))[4:]) == {1}
 
 
-def test_infinity_is_allowed():
+def test_values_of_a_sequence_may_be_infinite():
     assert br.Sequence([1, math.inf]).values == (1, math.inf)
     assert f(br.Constant(math.inf), 1) == math.inf
 

@@ -71,7 +71,7 @@ def test_the_stand_in_leaves_the_best_arm_in_some_runs_and_ours_does_not():
     assert stuck[1] == 0.0
 
 
-def test_regret_in_law_is_that_of_the_authors_script():
+def test_the_distribution_of_regret_is_that_of_the_authors_script():
     """Their medians over 100 runs are 510 (Bernoulli) and 585 (Gaussian), with quartiles far apart.
 
     Of 60 runs between 25 % and 75 % are below a true median but for a chance of 6e-5 on each side.
@@ -82,7 +82,7 @@ def test_regret_in_law_is_that_of_the_authors_script():
         assert 0.25 < below < 0.75
 
 
-def test_an_arm_whose_rewards_never_arrive_does_not_catch_the_policy():
+def test_an_arm_whose_rewards_never_arrive_is_not_pulled_for_ever():
     policy = EmpiricalVarianceUCB(c=4)
     parameters, state = policy.parameters(3, 2000), policy.start(3, 2000)
     rng = np.random.default_rng(0)

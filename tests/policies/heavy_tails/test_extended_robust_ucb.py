@@ -113,7 +113,7 @@ def test_the_number_of_pulls_for_a_finite_index(policy):
     assert 12 * y ** (policy.q - 1) + parameters.factor * y**parameters.exponent == pytest.approx(1, abs=1e-9)
 
 
-def test_the_heuristic_learns():
+def test_the_heuristic_finds_the_better_arm():
     """Random pulls cost 100. 20 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
     policy = ExtendedRobustUCB(4, 2, 1.8, 0.02)

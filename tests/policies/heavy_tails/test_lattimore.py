@@ -114,7 +114,7 @@ def test_shifting_and_scaling_the_rewards_changes_no_choice():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 101, 184])
-def test_the_median(n):
+def test_the_median_is_that_of_numpy(n):
     rng = np.random.default_rng(n)
     for _ in range(50):
         for values in (rng.standard_normal(n), rng.integers(0, 3, n).astype(float), np.full(n, 0.1)):
@@ -129,7 +129,7 @@ def test_the_solver_finds_the_fixed_point(slope):
         assert x == pytest.approx(y, rel=1e-13 / (1 - slope), abs=1e-300)
 
 
-def test_the_heuristic_learns():
+def test_the_heuristic_finds_the_better_arm():
     """Random pulls cost 400. 100 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
     assert regret(environment, Lattimore(1.8, 0.5), 2000, 100, seed=2)[:, -1].mean() < 150
@@ -170,7 +170,7 @@ def test_an_outlier_of_any_size_spoils_its_own_block_alone(place, outlier):
     assert bound_after(policy, rewards) == pytest.approx(expected, rel=1e-12)
 
 
-def test_several_outliers():
+def test_several_outliers_spoil_their_own_blocks_alone():
     """The block means are exact to 1e-16 of the second largest."""
     policy, rewards = Lattimore(3, 0.7), np.random.default_rng(3).standard_normal(400)
     places, sizes = [0, 30, 31, 90, 250], np.array([1e300, 1e9, -1e9, 1e8, -1e4])

@@ -136,7 +136,7 @@ def test_lower_mean_and_upper_are_in_order_and_monotone_ends_included(kind, top)
             before = (lower, upper)
 
 
-def test_the_ends_by_hand():
+def test_bounds_at_the_ends_of_the_range_by_hand():
     assert klucb_upper(0, 1.0, 0.3, 1.0) == 1.0
     assert klucb_upper(0, 0.0, 0.3, 1.0) == pytest.approx(1 - math.exp(-0.3), rel=1e-15)
     assert klucb_lower(0, 1.0, 0.3, 1.0) == pytest.approx(math.exp(-0.3), rel=1e-15)

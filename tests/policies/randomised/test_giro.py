@@ -37,7 +37,7 @@ def test_the_index_by_hand():
 @pytest.mark.parametrize(
     "rewards", [[1.0, 0.0, 0.0, 1.0], [0.3, 1.0, 0.77, 0.0, 0.31], [0.2, 0.9], [0.5]], ids=str
 )
-def test_the_index_has_the_law_of_its_definition(rewards, a):
+def test_the_index_has_the_distribution_of_its_definition(rewards, a):
     """Kolmogorov-Smirnov (conservative for these discrete laws), 5,000 draws each, level 1e-5 a case."""
     parameters, state = told(GIRO(a), rewards)
     rng = np.random.default_rng(5)
@@ -46,7 +46,7 @@ def test_the_index_has_the_law_of_its_definition(rewards, a):
     assert stats.ks_2samp(np.round(draws, 12), np.round(direct, 12)).pvalue > 1e-5
 
 
-def test_counting_and_drawing_are_equal_in_law():
+def test_counting_and_drawing_are_equal_in_distribution():
     """Rewards that are as good as 0 and 1 are drawn one by one, others are counted: level 1e-5."""
     rewards = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
     nearly = np.clip(rewards, 1e-15, 1 - 1e-15)

@@ -41,7 +41,7 @@ def test_for_zeros_and_ones_npts_is_a_beta_posterior_in_both_ways_of_drawing(rew
 
 
 @pytest.mark.parametrize("rewards", [[0.3, 0.3, 0.9], [1.0, 0.4, 0.0, 0.7, 0.0], [0.5]], ids=str)
-def test_npts_has_the_law_of_its_definition(rewards):
+def test_npts_has_the_distribution_of_its_definition(rewards):
     """Dirichlet weights over the history with its first 1. Kolmogorov-Smirnov at level 1e-5."""
     history = np.array([1.0, *rewards])
     direct = np.random.default_rng(1).dirichlet(np.ones(len(history)), 10_000) @ history
@@ -49,7 +49,7 @@ def test_npts_has_the_law_of_its_definition(rewards):
 
 
 @pytest.mark.parametrize("rewards", [[], [0.0, 0.25, 0.25, 1.0], [0.75] * 9], ids=str)
-def test_multinomial_ts_has_the_law_of_its_definition(rewards):
+def test_multinomial_ts_has_the_distribution_of_its_definition(rewards):
     """Rewards on the grid of M = 4. Kolmogorov-Smirnov at level 1e-5."""
     counts = np.bincount([int(4 * reward) for reward in rewards], minlength=5)
     direct = np.random.default_rng(1).dirichlet(1 + counts, 10_000) @ np.arange(5) / 4

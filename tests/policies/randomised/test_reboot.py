@@ -22,7 +22,7 @@ def test_the_index_by_hand():
     assert value == pytest.approx(2 + 0.5 * noise, rel=1e-15)
 
 
-def test_the_index_has_the_law_of_the_residual_bootstrap():
+def test_the_index_has_the_distribution_of_the_residual_bootstrap():
     """Kolmogorov-Smirnov, 20,000 draws each, level 1e-5."""
     rewards = np.random.default_rng(2).normal(3, 1.5, 7)
     parameters, state = told(ReBoot(1.2), rewards)

@@ -30,7 +30,7 @@ def taught(histories, key=0, policy=None):
     ("ones", "zeros", "draws"),
     [(3, 5, 4), (1, 9, 3), (9, 1, 10), (6, 0, 2), (0, 6, 2), (40, 60, 1), (700, 300, 200), (50_000, 3, 90)],
 )
-def test_hypergeometric_has_its_law(ones, zeros, draws):
+def test_hypergeometric_has_its_distribution(ones, zeros, draws):
     """Exact: equally spaced uniform numbers hit each value by its probability, to their spacing."""
     grid = (np.arange(20_000) + 0.5) / 20_000
     values = np.array([besa.hypergeometric(ones, zeros, draws, u) for u in grid])
@@ -52,7 +52,7 @@ def test_every_subset_is_equally_likely(count, size):
     assert stats.chisquare(counts).pvalue > 1e-5
 
 
-def test_the_closed_form_has_the_law_of_the_draws():
+def test_the_closed_form_has_the_distribution_of_the_draws():
     """Two-sample chi-square at level 1e-5: 8 of 20 rewards, 12 of them ones."""
     _, state = taught([[1.0] * 12 + [0.0] * 8])
     rng = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def test_the_closed_form_has_the_law_of_the_draws():
         ([0.3, 0.1], [0.1, 0.2], {0: 1.0}),
     ],
 )
-def test_duels_by_hand(a, b, expected):
+def test_comparisons_by_hand(a, b, expected):
     """Shares over 3000 duels within 4.5 standard errors."""
     _, state = taught([a, b])
     rng = np.random.default_rng(3)
@@ -143,7 +143,7 @@ def knockout_law(histories):
 
 
 @pytest.mark.parametrize("bits", [False, True])
-def test_choices_have_the_law_of_the_definition(bits):
+def test_choices_have_the_distribution_of_the_definition(bits):
     """Chi-square at level 1e-5, against all orders and sub-samples."""
     histories = [[0.75], [0.5, 1.0, 0.25], [0.25, 0.5], [0.5, 0.25, 0.75, 1.0], [0.125, 0.75]]
     if bits:
@@ -183,7 +183,7 @@ def test_the_published_regret(laws, mean, sd):
 @pytest.mark.parametrize(
     ("n0", "message"), [(0, "BESA's n0 must be >= 1, not 0"), (1.5, "must be an integer")]
 )
-def test_bad_settings(n0, message):
+def test_bad_settings_are_refused(n0, message):
     with pytest.raises(br.InvalidValueError, match=message):
         BESA(n0)
 

@@ -131,7 +131,7 @@ def test_sw_diversity_is_its_definition_arm_by_arm():
     assert total > 0
 
 
-def test_ring_sums():
+def test_sums_of_the_ring_are_exact():
     """Against math.fsum, over several turns of the ring and scales; an outlier leaves no trace."""
     rng = np.random.default_rng(0)
     capacity = 7
@@ -205,7 +205,7 @@ def check_window(policy, state, pulled, told):
             assert total == pytest.approx(np.sum(rewards[-size:]), rel=1e-12)
 
 
-def test_the_sum_before_the_list_is_made_is_that_of_the_list():
+def test_the_sums_with_and_without_the_list_are_equal():
     policy = SlidingWindowLBSDA(50)
     parameters, state = policy.parameters(3, 200), policy.start(3, 200)
     rng = np.random.default_rng(0)
@@ -236,7 +236,7 @@ def test_the_sum_before_the_list_is_made_is_that_of_the_list():
         (lambda: LBSDALM(math.inf).start(2, None), "LBSDALM with least = inf needs the horizon"),
     ],
 )
-def test_bad_settings(make, message):
+def test_bad_settings_are_refused(make, message):
     with pytest.raises(br.InvalidValueError, match=message):
         make()
 

@@ -48,7 +48,7 @@ def test_it_is_its_definition_arm_by_arm(key):
         ([0.3, 0.0], [0.9, 0.1, 0.2, 0.9], 0),
     ],
 )
-def test_duels_by_hand(challenger, leader, winner):
+def test_comparisons_by_hand(challenger, leader, winner):
     policy = SSMC()
     parameters, state = policy.parameters(2, 50), policy.start(2, 50)
     for arm, rewards in enumerate((challenger, leader)):

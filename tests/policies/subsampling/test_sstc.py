@@ -119,7 +119,7 @@ def test_rounds_are_exact_with_ties_and_variances_of_zero(seed, values, unit):
         ([4, 4], [4, 0], False),  # as many rewards as the leader: no duel
     ],
 )
-def test_duels_by_hand(challenger, leader, won):
+def test_comparisons_by_hand(challenger, leader, won):
     policy = SSTC()
     parameters, state = policy.parameters(2, 50), policy.start(2, 50)
     for arm, rewards in enumerate((challenger, leader)):

@@ -96,7 +96,7 @@ def round_set(state):
         ([5.0], [5.0], None),  # as many rewards: no duel, and a tied leader
     ],
 )
-def test_lb_duels_by_hand(challenger, leader, winner):
+def test_lb_comparisons_by_hand(challenger, leader, winner):
     _, state = duel_state(LBSDA(), challenger, leader)
     assert state.header["left"] == 1
     if winner is not None:
@@ -104,7 +104,7 @@ def test_lb_duels_by_hand(challenger, leader, winner):
 
 
 @pytest.mark.parametrize("ones", [True, False], ids=["hypergeometric", "floyd"])
-def test_wr_duels_have_their_law(ones):
+def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
     """The challenger's 2 rewards against 2 of the leader's 6: binomial test over 2000 keys, 4.5 sigma."""
     leader = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0] if ones else [0.9, 0.1, 0.7, 0.8, 0.2, 0.6]
     challenger = [1.0, 0.0] if ones else [0.5, 0.5]
@@ -165,7 +165,7 @@ def test_candidates_by_hand():
 
 
 @pytest.mark.parametrize("bad", ["sqrt", None, 1])
-def test_bad_settings(bad):
+def test_bad_settings_are_refused(bad):
     with pytest.raises(br.InvalidValueError, match="LBSDA's forced must be one of none, sqrt_log, cbrt_log"):
         LBSDA(bad)
 

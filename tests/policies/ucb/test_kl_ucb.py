@@ -176,7 +176,7 @@ def test_rewards_outside_of_the_support_are_refused():
         ({"low": 1}, "low < high"),
     ],
 )
-def test_bad_settings(cls, arguments, message):
+def test_bad_settings_are_refused(cls, arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         cls(**arguments)
 
@@ -192,7 +192,7 @@ def test_bad_settings_of_one_policy_and_the_horizon():
         KLUCBPlusPlus().parameters(3, None)
 
 
-def test_descriptions():
+def test_what_must_be_known_memory_and_support():
     assert KLUCB("gaussian").must_know == "the family of rewards, sigma"
     assert KLUCBPlusPlus().must_know == "the range [0, 1], T"
     assert SlidingWindowKLUCB(9).memory_cost == "O(K + window)"

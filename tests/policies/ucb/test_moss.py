@@ -46,12 +46,12 @@ def test_no_bonus_after_its_share_of_the_pulls():
         ({"low": 2}, "MOSS needs low < high, not low = 2"),
     ],
 )
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         MOSS(**arguments)
 
 
-def test_the_horizon():
+def test_the_horizon_is_needed_unless_moss_is_anytime():
     with pytest.raises(br.InvalidValueError, match="MOSS needs the horizon"):
         MOSS().parameters(3, None)
     assert MOSS(True).parameters(3, None).share == 0

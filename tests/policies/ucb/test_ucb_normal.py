@@ -61,6 +61,6 @@ def test_it_learns_gaussian_arms_of_unequal_spread():
         ({"initial_pulls": 3.5}, "UCBNormal's initial_pulls must be an integer"),
     ],
 )
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         UCBNormal(**arguments)

@@ -55,6 +55,6 @@ def test_little_variance_means_little_exploration():
         ({"low": 2}, "UCBV needs low < high, not low = 2"),
     ],
 )
-def test_bad_settings(arguments, message):
+def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         UCBV(**arguments)

@@ -60,7 +60,16 @@ from brigand.policies.adversarial.sleeping_experts import (
     sum_among,
     weight_among,
 )
-from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
+from brigand.policies.base import (
+    BoundedPolicy,
+    Header,
+    Kernels,
+    State,
+    Table,
+    need_horizon,
+    record,
+    ring_length,
+)
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.availability import missing_at
@@ -193,8 +202,7 @@ def learn_exp3s(
 
 def ring(horizon: int | None) -> Table:
     """Return an empty memory of draws, so long that a step's place is the step's last bits."""
-    needed = PENDING if horizon is None else min(PENDING, horizon)
-    return np.repeat(DRAW, 1 << (needed - 1).bit_length())
+    return np.repeat(DRAW, 1 << (ring_length(PENDING, horizon) - 1).bit_length())
 
 
 @dataclass(frozen=True)

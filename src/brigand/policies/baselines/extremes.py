@@ -32,7 +32,7 @@ import numpy as np
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.choices import argmax
+from brigand.policies.kernels.choices import index_select
 
 if TYPE_CHECKING:
     from brigand.environments.environment import Environment
@@ -68,22 +68,13 @@ def pull_random(parameters: Any, header: Header, arms: Table, memory: Table, arm
 
 
 @kernel
-def mean_now(
+def best_index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
 ) -> float:
     return memory[header["phase"] * len(arms) + arm]["mean"]
 
 
-@kernel
-def select_best(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(mean_now, parameters, header, arms, memory, candidates, rng)
+select_best = index_select(best_index)
 
 
 @kernel

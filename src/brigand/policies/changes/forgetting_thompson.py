@@ -54,9 +54,9 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
+from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels.arithmetic import unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.kernels.window import ARM, SLOT, advance, learn_in_window
 
@@ -117,18 +117,10 @@ def gaussian_index(
     return arms[arm]["mean"] + parameters.sigma * rng.standard_normal() / math.sqrt(arms[arm]["count"])
 
 
-@kernel
-def select_beta(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(beta_index, parameters, header, arms, memory, candidates, rng)
+select_beta = index_select(beta_index)
 
 
-@kernel
-def select_gaussian(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(gaussian_index, parameters, header, arms, memory, candidates, rng)
+select_gaussian = index_select(gaussian_index)
 
 
 @kernel
@@ -206,11 +198,6 @@ def learn_gaussian(
     learn_in_window(header, arms, memory, arm, reward, step, parameters.window)
 
 
-def window_length(window: int, horizon: int | None) -> int:
-    """Return the ring's length: what lies beyond the horizon is never used."""
-    return window if horizon is None else min(window, horizon)
-
-
 @dataclass(frozen=True)
 class DiscountedThompson(BoundedPolicy):
     """Thompson sampling with a Beta(1, 1) prior and discounted rewards (dTS).
@@ -278,11 +265,11 @@ class SlidingWindowThompson(BoundedPolicy):
         return "O(K + window)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowThompsonParameters:
-        length = window_length(self.window, horizon)
+        length = ring_length(self.window, horizon)
         return SlidingWindowThompsonParameters(float(self.low), float(self.high - self.low), length)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(WINDOW_SLOT, window_length(self.window, horizon))
+        return np.repeat(WINDOW_SLOT, ring_length(self.window, horizon))
 
 
 @dataclass(frozen=True)
@@ -321,7 +308,7 @@ class SlidingWindowThompsonGaussian(Policy):
         return "O(K + window)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowThompsonGaussianParameters:
-        return SlidingWindowThompsonGaussianParameters(window_length(self.window, horizon), float(self.sigma))
+        return SlidingWindowThompsonGaussianParameters(ring_length(self.window, horizon), float(self.sigma))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(GAUSSIAN_SLOT, window_length(self.window, horizon))
+        return np.repeat(GAUSSIAN_SLOT, ring_length(self.window, horizon))

@@ -50,12 +50,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from brigand import checks
-from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 # n_gamma: sum of gamma^j over all pulls; unit: gamma^-(step - base), the weight of a reward now;
 # root_log: sqrt(log(n_gamma) unit)
@@ -94,11 +93,7 @@ def discounted_index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select_discounted(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
-) -> int:
-    return argmax(discounted_index, parameters, header, arms, memory, candidates, rng)
+select_discounted = index_select(discounted_index)
 
 
 @kernel
@@ -110,16 +105,7 @@ def index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
@@ -208,16 +194,8 @@ class _ForgettingUCB(Policy):
     def __post_init__(self) -> None:
         name = type(self).__name__
         self._keep(xi=checks.number(f"{name}'s xi", self.xi, above=0.0))
-        self._keep(low=checks.number(f"{name}'s low", self.low))
-        self._keep(high=checks.number(f"{name}'s high", self.high))
-        if not self.low < self.high:
-            raise InvalidValueError(
-                f"{name} needs low < high, not low = {self.low!r} and high = {self.high!r}."
-            )
-        if math.isinf(self.high - self.low):
-            raise InvalidValueError(
-                f"{name} needs high - low to be finite, not {self.high!r} - {self.low!r}."
-            )
+        low, high = checks.interval(name, self.low, self.high)
+        self._keep(low=low, high=high)
 
     def _width(self, factor: float) -> float:
         return factor * math.sqrt(self.xi) * (self.high - self.low)
@@ -295,4 +273,4 @@ class SlidingWindowUCB(_ForgettingUCB):
         return SlidingWindowUCBParameters(self._width(1.0), len(self.memory(n_arms, horizon)))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(WINDOW_MEMORY, self.window if horizon is None else min(self.window, horizon))
+        return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon))

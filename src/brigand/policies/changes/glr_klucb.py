@@ -58,7 +58,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import unit_reward
-from brigand.policies.kernels.choices import needs_pull
+from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import BERNOULLI, klucb_upper, negentropy
 from brigand.policies.kernels.history import append, new_history, prefix_sum
 
@@ -127,11 +127,7 @@ def best_arm(
                 log_best, log_rest = math.log(best), math.log1p(-best)
         elif value == best:
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                chosen = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            chosen, uniform = break_tie(chosen, arm, ties, uniform)
     return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
 
 

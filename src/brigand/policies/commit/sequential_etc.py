@@ -240,7 +240,7 @@ class FixedBudgetETC(Policy):
         return "T, sigma and the gap"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExploreThenCommitParameters:
-        from scipy import special
+        special = checks.package("scipy.special", "FixedBudgetETC needs SciPy: pip install scipy.")
 
         squared = (self.gap / self.sigma) * (self.gap / self.sigma)
         argument = need_horizon("FB-ETC", horizon) * squared

@@ -51,12 +51,13 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, counted, record
+from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, record, ring_length
 from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import ExplorationSequence, Exponential
 from brigand.policies.forced.turns import enter_round, is_due, limit, miss, next_due, reschedule
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import greedy, mean_moved, rank
+from brigand.words import counted
 
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
 ARM = record(pulls=0, forced=0, **turns.ARM, **window.ARM)
@@ -257,6 +258,4 @@ class ForcedExploration(Policy):
 
     def _window(self, horizon: int | None) -> int:
         """Return the ring's length: at most the horizon; 0 without a window."""
-        if self.window is None:
-            return 0
-        return self.window if horizon is None else min(self.window, horizon)
+        return 0 if self.window is None else ring_length(self.window, horizon)

@@ -44,7 +44,7 @@ import numpy as np
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, record
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.history import SEGMENTS, append
 
 HEADER = record(step=0, used=0, log=0.0)  # log: L for the next step
@@ -144,16 +144,7 @@ def index(
     return theta + parameters.width * math.sqrt(header["log"] / arms[arm]["count"])
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

@@ -54,14 +54,9 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.lattimore import confidence, solve
-from brigand.policies.heavy_tails.median_of_means import (
-    MEDIAN_ROW,
-    append_exactly,
-    median,
-    refresh_median,
-    set_blocks,
-)
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
+from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import new_history, reward_at
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
@@ -128,16 +123,7 @@ def index(
     return upper_bound(parameters, header, arms, memory, arm)
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
@@ -201,7 +187,7 @@ class ExtendedRobustUCB(Policy):
         return "O(K + T)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> ExtendedRobustUCBParameters:
-        from scipy import optimize
+        optimize = checks.package("scipy.optimize", "ExtendedRobustUCB needs SciPy: pip install scipy.")
 
         r = min(self.p / self.q, 2.0)
         factor = math.pow(24.0, 1.0 / r) * math.pow(self.C, 1.0 / r)
@@ -218,4 +204,4 @@ class ExtendedRobustUCB(Policy):
         return ExtendedRobustUCBParameters(float(self.q), float(self.c), factor, exponent, least)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(MEDIAN_ROW, len(new_history("ExtendedRobustUCB", n_arms, horizon)))
+        return new_history("ExtendedRobustUCB", n_arms, horizon, EXACT_ROW)

@@ -61,9 +61,10 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.heavy_tails.median_of_means import append_exactly, median, refresh_median, set_blocks
+from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import two_sum
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.exact_history import append_exactly
 from brigand.policies.kernels.history import new_history, reward_at, row_of
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
@@ -184,16 +185,7 @@ def index(
     return upper_bound(parameters, header, arms, memory, arm)
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
@@ -258,4 +250,4 @@ class Lattimore(Policy):
         return LattimoreParameters(float(self.c1), spread, (self.c1 / largest) * (self.c1 / largest))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(ROW, len(new_history("Lattimore", n_arms, horizon)))
+        return new_history("Lattimore", n_arms, horizon, ROW)

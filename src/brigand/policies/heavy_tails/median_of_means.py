@@ -7,7 +7,7 @@ prefix sums, kept with what rounding took from them. So they are exact beside on
 more than one, they are exact to 1e-16 of the second largest.
 
 Fields: ``log``, ``blocks`` of the header; ``count``, ``estimate``, ``blocks``, ``length`` of an arm; the
-memory is that of `brigand.policies.kernels.history`, with rows that begin as `MEDIAN_ROW`.
+memory is that of `brigand.policies.kernels.exact_history`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,8 @@ from typing import Any
 import numpy as np
 
 from brigand.jit import kernel
-from brigand.policies.base import Header, Table, record
-from brigand.policies.kernels.arithmetic import two_sum
-from brigand.policies.kernels.history import append, prefix_sum, row_of
-
-MEDIAN_ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0)  # a history's, and what rounding took
-
-
-@kernel
-def append_exactly(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> None:
-    """Add a reward to the arm's history, with what rounding took from the prefix sum (`MEDIAN_ROW`)."""
-    count = arms[arm]["count"]
-    residue = 0.0
-    if count > 0:
-        lost = two_sum(prefix_sum(memory, arm, count), reward)[1]
-        residue = memory[row_of(memory, arm, count - 1)]["residue"] + lost
-    append(header, arms, memory, arm, reward)
-    memory[row_of(memory, arm, count)]["residue"] = residue
+from brigand.policies.base import Header, Table
+from brigand.policies.kernels.history import row_of
 
 
 @kernel

@@ -54,15 +54,11 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails import catoni
-from brigand.policies.heavy_tails.median_of_means import (
-    MEDIAN_ROW,
-    append_exactly,
-    refresh_median,
-    set_blocks,
-)
+from brigand.policies.heavy_tails.median_of_means import refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import argmax, needs_pull
-from brigand.policies.kernels.history import append, new_history, reward_at
+from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
+from brigand.policies.kernels.history import ROW, append, new_history, reward_at
 
 # log: L for the next step (L + 1/8 for the median); power: that of it in the width; expiry: the least of all
 TRUNCATED_HEADER = record(step=0, used=0, log=0.0, power=0.0, expiry=float("inf"))
@@ -101,16 +97,7 @@ def index(
     return arms[arm]["estimate"] + parameters.width * header["power"] * arms[arm]["shrink"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
@@ -268,5 +255,5 @@ class RobustUCB(Policy):
         return RobustUCBParameters(bound, scale, order, exponent, width, initial)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        history = new_history("RobustUCB", n_arms, horizon)
-        return np.repeat(MEDIAN_ROW, len(history)) if self.estimator == "median" else history
+        row = EXACT_ROW if self.estimator == "median" else ROW
+        return new_history("RobustUCB", n_arms, horizon, row)

@@ -13,8 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from brigand.jit import kernel
+from brigand.jit import kernel, kernel_beside
 from brigand.policies.base import Header, Table
+
+
+@kernel
+def break_tie(chosen: int, arm: int, ties: int, uniform: float) -> tuple[int, float]:
+    """Return which of two equals is chosen, and a number for the next tie, of `uniform` in [0, 1).
+
+    `arm` is number `ties` of equals, of which `chosen` was chosen before: it takes the place with probability
+    1 / ties. What is left of the number is uniform again.
+    """
+    uniform *= ties
+    if uniform < 1.0:
+        return arm, uniform
+    return chosen, (uniform - 1.0) / (ties - 1.0)
 
 
 @kernel
@@ -45,15 +58,33 @@ def argmax(
             chosen = arm
             ties = 1
         elif value == best:
-            # The n-th of equals takes the place with probability 1/n; what is left of the number is
-            # uniform again.
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                chosen = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            chosen, uniform = break_tie(chosen, arm, ties, uniform)
     return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
+
+
+def index_select(index: Callable[..., float]) -> Callable[..., int]:
+    """Return the kernel `select` that chooses the candidate with the largest index: see `argmax`.
+
+    Parameters
+    ----------
+    index : callable
+        A kernel called ``index``, or ``x_index``. Its module assigns what is returned to ``select``, or to
+        ``select_x``.
+    """
+
+    @kernel_beside(index, "_".join(["select", *index.__name__.split("_")[:-1]]))
+    def select(
+        parameters: Any,
+        header: Header,
+        arms: Table,
+        memory: Table,
+        candidates: Any,
+        rng: np.random.Generator,
+    ) -> int:
+        return argmax(index, parameters, header, arms, memory, candidates, rng)
+
+    return select
 
 
 @kernel

@@ -1,24 +1,21 @@
 """A history, as in `brigand.policies.kernels.history`, whose sums lose nothing to rounding.
 
 Fields: ``count``, ``sum``, ``residue``, ``others`` (rewards that are neither 0 nor 1), ``level`` (the number
-of the history's last segment) of an arm; ``used`` of the header; memory as made by `new_exact_history`.
+of the history's last segment) of an arm; ``used`` of the header; memory as made by `new_history`,
+of `EXACT_ROW`, or more. `append_exactly` needs ``count`` and ``used`` alone.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Table, record
 from brigand.policies.kernels.arithmetic import difference, two_sum
-from brigand.policies.kernels.history import SEGMENTS, append, new_history
+from brigand.policies.kernels.history import SEGMENTS, append, row_of
 
-EXACT_ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0)  # `history.ROW`, and the rest of `total`
-
-
-def new_exact_history(policy: str, n_arms: int, horizon: int | None) -> Table:
-    """Return an empty history as `new_history` does, for exact sums."""
-    return np.repeat(EXACT_ROW, len(new_history(policy, n_arms, horizon)))
+EXACT_ROW = record(segment=0, reward=0.0, total=0.0, residue=0.0)
+"""As `history.ROW`, and what rounding took from the total."""
 
 
 @kernel
@@ -31,16 +28,28 @@ def last_row(arms: Table, memory: Table, arm: int, count: int) -> int:
 
 
 @kernel
-def remember(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> None:
-    """Add a reward to the arm's history, and to all of the fields of `ARM` but ``pulls``."""
-    append(header, arms, memory, arm, reward)
-    total, lost = two_sum(arms[arm]["sum"], reward)
-    arms[arm]["sum"] = total
-    arms[arm]["residue"] += lost
+def append_exactly(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> int:
+    """Add a reward to the arm's history, with what rounding took from the sum up to it; return its row."""
     count = arms[arm]["count"]
-    if count == 1 << (arms[arm]["level"] + 1):
+    total, residue = 0.0, 0.0
+    if count > 0:
+        before = row_of(memory, arm, count - 1)
+        total, residue = memory[before]["total"], memory[before]["residue"]
+    row = append(header, arms, memory, arm, reward)
+    memory[row]["residue"] = residue + two_sum(total, reward)[1]
+    return row
+
+
+@kernel
+def remember(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    """Add a reward to the arm's history and fields: the kernel `learn` of policies that keep no more."""
+    row = append_exactly(header, arms, memory, arm, reward)
+    arms[arm]["sum"] = memory[row]["total"]
+    arms[arm]["residue"] = memory[row]["residue"]
+    if arms[arm]["count"] == 1 << (arms[arm]["level"] + 1):
         arms[arm]["level"] += 1
-    memory[last_row(arms, memory, arm, count)]["residue"] = arms[arm]["residue"]
     if reward != 0.0 and reward != 1.0:
         arms[arm]["others"] += 1
 

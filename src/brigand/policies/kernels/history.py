@@ -21,15 +21,15 @@ SEGMENTS = 54
 ROW = record(segment=0, reward=0.0, total=0.0)  # where a segment begins; a reward; the sum up to it
 
 
-def new_history(policy: str, n_arms: int, horizon: int | None) -> Table:
-    """Return an empty history with room for `horizon` rewards.
+def new_history(policy: str, n_arms: int, horizon: int | None, row: Table = ROW) -> Table:
+    """Return an empty history with room for `horizon` rewards, whose rows are as `row`: `ROW`, or more.
 
     Raises
     ------
     InvalidValueError
         The horizon is not known; `policy` is named in the message.
     """
-    return np.repeat(ROW, (SEGMENTS + 1) * n_arms + 2 * need_horizon(policy, horizon))
+    return np.repeat(row, (SEGMENTS + 1) * n_arms + 2 * need_horizon(policy, horizon))
 
 
 @kernel
@@ -40,8 +40,8 @@ def row_of(memory: Table, arm: int, place: int) -> int:
 
 
 @kernel
-def append(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> None:
-    """Add a reward to the arm's history and its ``count``."""
+def append(header: Header, arms: Table, memory: Table, arm: int, reward: float) -> int:
+    """Add a reward to the arm's history and its ``count``; return its row."""
     place = arms[arm]["count"]
     level = math.frexp(place + 1.0)[1] - 1
     offset = place + 1 - (1 << level)
@@ -58,6 +58,7 @@ def append(header: Header, arms: Table, memory: Table, arm: int, reward: float) 
     memory[row]["reward"] = reward
     memory[row]["total"] = before + reward
     arms[arm]["count"] += 1
+    return row
 
 
 @kernel

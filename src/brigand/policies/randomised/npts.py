@@ -50,7 +50,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.kernels.arithmetic import unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.history import append, new_history, reward_at
 from brigand.policies.kernels.randomness import uniform_at
 
@@ -95,16 +95,7 @@ def npts_index(
     return weighted / total
 
 
-@kernel
-def select_npts(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(npts_index, parameters, header, arms, memory, candidates, rng)
+select_npts = index_select(npts_index)
 
 
 @kernel
@@ -140,16 +131,7 @@ def multinomial_index(
     return weighted / (total * parameters.cells) if total > 0.0 else 0.5
 
 
-@kernel
-def select_multinomial(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(multinomial_index, parameters, header, arms, memory, candidates, rng)
+select_multinomial = index_select(multinomial_index)
 
 
 @kernel

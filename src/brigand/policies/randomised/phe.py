@@ -40,7 +40,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean, quotient, two_sum, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 HEADER = record(step=0)
 # tosses: ceil(a count)
@@ -68,16 +68,7 @@ def index(
     return quotient(total, arms[arm]["residue"] + lost, arms[arm]["count"] + arms[arm]["tosses"])
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

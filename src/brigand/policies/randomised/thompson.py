@@ -54,7 +54,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.randomness import uniform_at
 
 BETA_HEADER = record(step=0, key=0)
@@ -99,28 +99,10 @@ def gaussian_index(
     return arms[arm]["mean"] + noise * arms[arm]["spread"] / math.sqrt(count * (count - 3.0))
 
 
-@kernel
-def select_beta(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(beta_index, parameters, header, arms, memory, candidates, rng)
+select_beta = index_select(beta_index)
 
 
-@kernel
-def select_gaussian(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(gaussian_index, parameters, header, arms, memory, candidates, rng)
+select_gaussian = index_select(gaussian_index)
 
 
 @kernel

@@ -46,7 +46,8 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.choices import argmax, needs_pull
-from brigand.policies.kernels.exact_history import new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.subsampling.samples import sampled_excess
 
 HEADER = record(step=0, used=0)
@@ -121,13 +122,6 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     arms[arm]["pulls"] += 1
 
 
-@kernel
-def learn(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    remember(header, arms, memory, arm, reward)
-
-
 @dataclass(frozen=True)
 class BESA(Policy):
     """BESA: a knockout tournament of sub-sampled histories; nothing to tune, nothing to know.
@@ -144,7 +138,7 @@ class BESA(Policy):
 
     n0: int = 1
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, remember)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
@@ -166,4 +160,4 @@ class BESA(Policy):
         return BESAParameters(self.n0)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history("BESA", n_arms, horizon)
+        return new_history("BESA", n_arms, horizon, EXACT_ROW)

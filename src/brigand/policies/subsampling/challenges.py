@@ -25,13 +25,15 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from brigand.errors import InvalidValueError
-from brigand.jit import kernel
-from brigand.policies.base import Header, Table
+from brigand.jit import kernel, kernel_beside
+from brigand.policies.base import Header, Kernels, Table
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import difference
-from brigand.policies.kernels.availability import available, is_available, missing_at, n_places
-from brigand.policies.kernels.choices import needs_pull
+from brigand.policies.kernels.availability import available, is_available, miss, missing_at, n_places
+from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.randomness import uniform_at
 
 # left, next: how many arms of the round are still to be pulled, and the next of them. started: 1 once the
@@ -118,13 +120,8 @@ def most_rewards(header: Header, arms: Table, candidates: Any, number: int, now:
         elif lead == 0.0:
             if ties == 1:
                 uniform = uniform_at(header["key"], counter(header, arms, number, 0))
-            # As in `kernels.argmax`: the n-th of equals takes the place with probability 1/n.
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                best = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            best, uniform = break_tie(best, arm, ties, uniform)
     # Without any reward, nothing speaks for the previous leader.
     previous = header["previous"]
     if ties == 1 or arms[best]["count"] == 0 or not is_available(arms, candidates, previous, now):
@@ -181,7 +178,7 @@ def find_next(header: Header, arms: Table) -> None:
 
 
 @kernel
-def take_turn(header: Header, arms: Table, arm: int) -> None:
+def take_turn(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     """Count a pull, and take the arm out of the round; if it is not in it, drop the rest of the round."""
     header["step"] += 1
     header["started"] = 1
@@ -256,8 +253,69 @@ def choose(
 
 
 @kernel
-def next_challenges(parameters: Any, header: Header, arms: Table, candidates: Any, now: int) -> Challenges:
+def next_challenges(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, now: int
+) -> Challenges:
     """Return the challenges of the round to come, or of the one that is stored and not yet begun."""
     number = header["round"] + header["started"]
     forced = math.log(number) ** parameters.forced if parameters.forced > 0.0 else 0.0
     return Challenges(number, most_rewards(header, arms, candidates, number, now), forced, now)
+
+
+def challenge_kernels(
+    enters: Enters,
+    keep: Callable[..., None],
+    take_turn: Callable[..., None] = take_turn,
+    following: Callable[..., Any] = next_challenges,
+) -> Kernels:
+    """Return the kernels of a policy that pulls round by round.
+
+    Parameters
+    ----------
+    enters : callable
+        ``enters(parameters, header, arms, memory, challenges, arm)``: whether an arm is in a round. It is
+        called ``enters``, or ``enters_x``; its module assigns what is returned to ``select``, ``pull`` and
+        ``learn``, or to ``select_x`` and so on.
+    keep : callable
+        What `learn` does before a round is drawn.
+    take_turn : callable
+        What `pull` does after a round was drawn: `take_turn`, or more.
+    following : callable
+        As `next_challenges`; what it returns has at least ``round``, ``leader`` and ``now``.
+    """
+
+    def beside(word: str) -> Callable[..., Any]:
+        return kernel_beside(enters, enters.__name__.replace("enters", word))
+
+    @beside("select")
+    def select(
+        parameters: Any,
+        header: Header,
+        arms: Table,
+        memory: Table,
+        candidates: Any,
+        rng: np.random.Generator,
+    ) -> int:
+        arm = stored_turn(header, arms, candidates)
+        if arm >= 0:
+            return arm
+        challenges = following(parameters, header, arms, memory, candidates, 0)
+        return choose(enters, parameters, header, arms, memory, candidates, challenges)
+
+    @beside("pull")
+    def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+        if header["left"] == 0 or is_stale(header, arms):
+            challenges = following(parameters, header, arms, memory, None, header["step"] + 1)
+            draw_round(enters, parameters, header, arms, memory, challenges)
+        take_turn(parameters, header, arms, memory, arm)
+
+    @beside("learn")
+    def learn(
+        parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+    ) -> None:
+        keep(parameters, header, arms, memory, arm, reward, step)
+        if header["left"] == 0 or header["started"] == 0:
+            challenges = following(parameters, header, arms, memory, None, header["step"])
+            draw_round(enters, parameters, header, arms, memory, challenges)
+
+    return Kernels(select, pull, learn, miss)

@@ -44,18 +44,12 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, State, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import difference, quotient, two_sum
-from brigand.policies.kernels.availability import miss
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
     TURN,
+    challenge_kernels,
     check_forced,
-    choose,
-    draw_round,
-    is_stale,
-    next_challenges,
-    stored_turn,
-    take_turn,
 )
 
 HEADER = record(**ROUNDS, capacity=0)  # rows of an arm's ring
@@ -129,31 +123,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, challeng
 
 
 @kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = next_challenges(parameters, header, arms, candidates, 0)
-    return choose(enters, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
-        draw_round(enters, parameters, header, arms, memory, challenges)
-    take_turn(header, arms, arm)
-
-
-@kernel
-def learn(
+def keep(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     arms[arm]["count"] += 1
@@ -168,9 +138,9 @@ def learn(
     total, lost = last_sum(memory, arm * capacity, capacity, arms[arm]["lap"], arms[arm]["kept"])
     arms[arm]["kept_sum"] = total
     arms[arm]["kept_residue"] = lost
-    if header["left"] == 0 or header["started"] == 0:
-        challenges = next_challenges(parameters, header, arms, None, header["step"])
-        draw_round(enters, parameters, header, arms, memory, challenges)
+
+
+select, pull, learn, miss = challenge_kernels(enters, keep)
 
 
 @dataclass(frozen=True)

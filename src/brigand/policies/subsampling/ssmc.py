@@ -32,24 +32,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.availability import miss
-from brigand.policies.kernels.exact_history import block_excess, new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, block_excess, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
     SUM,
     TURN,
+    challenge_kernels,
     check_forced,
-    choose,
-    draw_round,
-    is_stale,
-    next_challenges,
-    stored_turn,
-    take_turn,
 )
 
 HEADER = record(**ROUNDS, used=0)
@@ -83,38 +76,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, challeng
     return first < blocks
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = next_challenges(parameters, header, arms, candidates, 0)
-    return choose(enters, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
-        draw_round(enters, parameters, header, arms, memory, challenges)
-    take_turn(header, arms, arm)
-
-
-@kernel
-def learn(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    remember(header, arms, memory, arm, reward)
-    if header["left"] == 0 or header["started"] == 0:
-        challenges = next_challenges(parameters, header, arms, None, header["step"])
-        draw_round(enters, parameters, header, arms, memory, challenges)
+select, pull, learn, miss = challenge_kernels(enters, remember)
 
 
 @dataclass(frozen=True)
@@ -151,4 +113,4 @@ class SSMC(Policy):
         return SSMCParameters(FORCED[self.forced])
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history("SSMC", n_arms, horizon)
+        return new_history("SSMC", n_arms, horizon, EXACT_ROW)

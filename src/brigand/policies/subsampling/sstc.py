@@ -53,20 +53,10 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import ROUNDING, difference, quotient, two_sum
-from brigand.policies.kernels.availability import miss
 from brigand.policies.kernels.choices import needs_pull
 from brigand.policies.kernels.exact_history import last_row, remember
 from brigand.policies.kernels.history import new_history, reward_at
-from brigand.policies.subsampling.challenges import (
-    SUM,
-    TURN,
-    choose,
-    draw_round,
-    is_stale,
-    next_challenges,
-    stored_turn,
-    take_turn,
-)
+from brigand.policies.subsampling.challenges import SUM, TURN, challenge_kernels
 from brigand.policies.subsampling.ssmc import HEADER, SSMCParameters
 
 # square: the sum of squared deviations from the arm's first reward, and what rounding took from it.
@@ -183,38 +173,14 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, challeng
 
 
 @kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = next_challenges(parameters, header, arms, candidates, 0)
-    return choose(enters, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
-        draw_round(enters, parameters, header, arms, memory, challenges)
-    take_turn(header, arms, arm)
-
-
-@kernel
-def learn(
+def keep(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
-    remember(header, arms, memory, arm, reward)
+    remember(parameters, header, arms, memory, arm, reward, step)
     remember_square(arms, memory, arm, reward)
-    if header["left"] == 0 or header["started"] == 0:
-        challenges = next_challenges(parameters, header, arms, None, header["step"])
-        draw_round(enters, parameters, header, arms, memory, challenges)
+
+
+select, pull, learn, miss = challenge_kernels(enters, keep)
 
 
 @dataclass(frozen=True)
@@ -240,4 +206,4 @@ class SSTC(Policy):
         return SSMCParameters(0.5)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(ROW, len(new_history("SSTC", n_arms, horizon)))
+        return new_history("SSTC", n_arms, horizon, ROW)

@@ -37,26 +37,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.availability import miss
-from brigand.policies.kernels.exact_history import block_excess, new_exact_history, remember
+from brigand.policies.kernels.exact_history import EXACT_ROW, block_excess, remember
+from brigand.policies.kernels.history import new_history
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
     SUM,
     TURN,
+    challenge_kernels,
     check_forced,
-    choose,
     counter,
-    draw_round,
-    is_stale,
-    next_challenges,
-    stored_turn,
-    take_turn,
 )
 from brigand.policies.subsampling.samples import sampled_excess
 
@@ -99,38 +92,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, challeng
     return block_excess(arms, memory, arm, challenges.leader, first) >= 0.0
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = next_challenges(parameters, header, arms, candidates, 0)
-    return choose(enters, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
-        draw_round(enters, parameters, header, arms, memory, challenges)
-    take_turn(header, arms, arm)
-
-
-@kernel
-def learn(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    remember(header, arms, memory, arm, reward)
-    if header["left"] == 0 or header["started"] == 0:
-        challenges = next_challenges(parameters, header, arms, None, header["step"])
-        draw_round(enters, parameters, header, arms, memory, challenges)
+select, pull, learn, miss = challenge_kernels(enters, remember)
 
 
 # The same for WR: apart, because code that makes arrays slows down all that it is compiled with.
@@ -150,38 +112,7 @@ def enters_sampled(
     return sampled_excess(arms, memory, arm, challenges.leader, uniform) >= 0.0
 
 
-@kernel
-def select_sampled(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = next_challenges(parameters, header, arms, candidates, 0)
-    return choose(enters_sampled, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull_sampled(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        challenges = next_challenges(parameters, header, arms, None, header["step"] + 1)
-        draw_round(enters_sampled, parameters, header, arms, memory, challenges)
-    take_turn(header, arms, arm)
-
-
-@kernel
-def learn_sampled(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    remember(header, arms, memory, arm, reward)
-    if header["left"] == 0 or header["started"] == 0:
-        challenges = next_challenges(parameters, header, arms, None, header["step"])
-        draw_round(enters_sampled, parameters, header, arms, memory, challenges)
+select_sampled, pull_sampled, learn_sampled, _ = challenge_kernels(enters_sampled, remember)
 
 
 @dataclass(frozen=True)
@@ -213,7 +144,7 @@ class SubSampling(Policy):
         return SubSamplingParameters(self.block, FORCED[self.forced])
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return new_exact_history(type(self).__name__, n_arms, horizon)
+        return new_history(type(self).__name__, n_arms, horizon, EXACT_ROW)
 
 
 @dataclass(frozen=True)

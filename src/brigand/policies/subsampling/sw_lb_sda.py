@@ -43,21 +43,19 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import difference, two_sum
-from brigand.policies.kernels.availability import available, miss, n_places
+from brigand.policies.kernels.availability import available, n_places
+from brigand.policies.kernels.choices import break_tie
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
     TURN,
+    challenge_kernels,
     check_forced,
-    choose,
     counter,
-    draw_round,
-    is_stale,
-    stored_turn,
     take_turn,
 )
 from brigand.policies.subsampling.lb_sda import last_sum, push
@@ -128,11 +126,7 @@ def window_leader(
             if ties == 1:
                 uniform = uniform_at(header["key"], counter(header, arms, number, 0))
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                best = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            best, uniform = break_tie(best, arm, ties, uniform)
     if ties > 1 and previous >= 0 and arms[best]["count"] > 0 and window_lead(arms, previous, best) == 0.0:
         return previous
     return best
@@ -174,7 +168,7 @@ def recent_sum(header: Header, memory: Table, leader: int, size: int) -> tuple[f
 
 @kernel
 def window_challenges(
-    parameters: Any, header: Header, arms: Table, candidates: Any, now: int
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, now: int
 ) -> WindowChallenges:
     """Return the challenges of the round to come, or of the one that is stored and not yet begun."""
     number = header["round"] + header["started"]
@@ -182,13 +176,13 @@ def window_challenges(
     diverse = 0
     if leader == header["previous"] and number - header["since"] >= parameters.patience:
         diverse = 1 if number - arms[leader]["last_round"] > parameters.patience else 0
+    if now > 0 and leader != header["listed"]:
+        relist(header, memory, leader)
     return WindowChallenges(number, leader, now, diverse)
 
 
 @kernel
-def window_enters(
-    parameters: Any, header: Header, arms: Table, memory: Table, challenges: Any, arm: int
-) -> bool:
+def enters(parameters: Any, header: Header, arms: Table, memory: Table, challenges: Any, arm: int) -> bool:
     leader = challenges.leader
     recent = arms[arm]["recent_pulls"]
     if recent < parameters.forced:
@@ -209,46 +203,20 @@ def window_enters(
 
 
 @kernel
-def begin_round(parameters: Any, header: Header, arms: Table, memory: Table, now: int) -> None:
-    challenges = window_challenges(parameters, header, arms, None, now)
-    if challenges.leader != header["listed"]:
-        relist(header, memory, challenges.leader)
-    draw_round(window_enters, parameters, header, arms, memory, challenges)
-
-
-@kernel
-def select_in_window(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    arm = stored_turn(header, arms, candidates)
-    if arm >= 0:
-        return arm
-    challenges = window_challenges(parameters, header, arms, candidates, 0)
-    return choose(window_enters, parameters, header, arms, memory, candidates, challenges)
-
-
-@kernel
-def pull_in_window(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if header["left"] == 0 or is_stale(header, arms):
-        begin_round(parameters, header, arms, memory, header["step"] + 1)
+def take_turn_in_window(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     length = len(memory) - 1
     if header["step"] >= length:
         arms[memory[header["slot"]]["arm"]]["recent_pulls"] -= 1
     if header["leader"] != header["previous"]:
         header["since"] = header["round"]
-    take_turn(header, arms, arm)
+    take_turn(parameters, header, arms, memory, arm)
     arms[arm]["recent_pulls"] += 1
     arms[arm]["last_round"] = header["round"]
     window.advance(header, arms, memory, arm, length)
 
 
 @kernel
-def learn_in_window(
+def keep_in_window(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     told = window.learn_in_window(header, arms, memory, arm, reward, step, len(memory) - 1)
@@ -258,8 +226,9 @@ def learn_in_window(
             header["newest"] = step
         else:
             header["listed"] = -1
-    if header["left"] == 0 or header["started"] == 0:
-        begin_round(parameters, header, arms, memory, header["step"])
+
+
+select, pull, learn, miss = challenge_kernels(enters, keep_in_window, take_turn_in_window, window_challenges)
 
 
 @dataclass(frozen=True)
@@ -279,7 +248,7 @@ class SlidingWindowLBSDA(Policy):
     window: int
     forced: str = "cbrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select_in_window, pull_in_window, learn_in_window, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "one-parameter exponential family, piecewise stationary"
@@ -307,5 +276,4 @@ class SlidingWindowLBSDA(Policy):
         return SlidingWindowLBSDAParameters(float(self.window), forced, log * log, patience)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        length = self.window if horizon is None else min(self.window, horizon)
-        return np.repeat(WINDOW_MEMORY, length + 1)
+        return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon) + 1)

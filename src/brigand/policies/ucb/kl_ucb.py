@@ -48,10 +48,10 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
+from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import needs_pull
+from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import KINDS, conjugate, klucb_upper, natural
 
 HEADER = record(step=0, level=0.0, favourite=0)  # log n + c log log n; the arm pulled last
@@ -119,11 +119,7 @@ def select(
             theta, psi = natural(parameters.kind, bar)
         elif value == best:
             ties += 1
-            uniform *= ties
-            if uniform < 1.0:
-                chosen = arm
-            else:
-                uniform = (uniform - 1.0) / (ties - 1.0)
+            chosen, uniform = break_tie(chosen, arm, ties, uniform)
     return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
 
 
@@ -290,11 +286,7 @@ class SlidingWindowKLUCB(FamilyPolicy):
         return "O(K + window)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> KLUCBParameters:
-        return KLUCBParameters(*self._family(), float(self.c), self._ring(horizon))
+        return KLUCBParameters(*self._family(), float(self.c), ring_length(self.window, horizon))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        return np.repeat(WINDOW_MEMORY, self._ring(horizon))
-
-    def _ring(self, horizon: int | None) -> int:
-        """Return the ring's length: at most the horizon, within which it is the same window."""
-        return self.window if horizon is None else min(self.window, horizon)
+        return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon))

@@ -39,7 +39,7 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.divergences import klucb_upper
 from brigand.policies.ucb.kl_ucb import FamilyPolicy
 
@@ -66,16 +66,7 @@ def index(
     return arms[arm]["index"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

@@ -43,7 +43,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 HEADER = record(step=0, root_log=0.0)  # sqrt(log step)
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan"))
@@ -64,16 +64,7 @@ def index(
     return arms[arm]["mean"] + parameters.width * header["root_log"] * arms[arm]["inverse_root"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel
@@ -132,12 +123,8 @@ class UCB1(Policy):
                 raise InvalidValueError("UCB1 takes low and high, or sigma, not both.")
             self._keep(sigma=checks.number("UCB1's sigma", self.sigma, above=0.0))
             return
-        low = 0.0 if self.low is None else checks.number("UCB1's low", self.low)
-        high = 1.0 if self.high is None else checks.number("UCB1's high", self.high)
-        if not low < high:
-            raise InvalidValueError(f"UCB1 needs low < high, not low = {low:g} and high = {high:g}.")
-        if math.isinf(math.sqrt(2) * (high - low)):
-            raise InvalidValueError(f"UCB1 needs high - low to be finite, not {high:g} - {low:g}.")
+        low, high = 0.0 if self.low is None else self.low, 1.0 if self.high is None else self.high
+        low, high = checks.interval("UCB1", low, high, factor=math.sqrt(2))
         self._keep(low=low, high=high)
 
     @property

@@ -44,7 +44,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 HEADER = record(step=0, log_square=0.0)  # 2 log n
 # spread: sqrt(Q); scale: sqrt(Q / N)
@@ -76,16 +76,7 @@ def index(
     return arms[arm]["mean"] + arms[arm]["scale"] * math.sqrt(grow(header["log_square"] / (count - 2)))
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

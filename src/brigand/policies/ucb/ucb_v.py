@@ -41,7 +41,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import index_select, needs_pull
 
 HEADER = record(step=0, exploration=0.0, root=0.0)  # E and sqrt(2 E) of the next pull
 # squares: N V; scale: sqrt(V / N); inverse: 1 / N
@@ -69,16 +69,7 @@ def index(
     return arms[arm]["mean"] + slow + parameters.factor * header["exploration"] * arms[arm]["inverse"]
 
 
-@kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    return argmax(index, parameters, header, arms, memory, candidates, rng)
+select = index_select(index)
 
 
 @kernel

@@ -13,7 +13,7 @@ from brigand.spec import Spec, import_name
 
 
 @dataclass(frozen=True)
-class Draft:
+class Configuration:
     """A policy that is not made yet, since its parameters may only be right all together.
 
     Attributes
@@ -28,7 +28,7 @@ class Draft:
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """Return the draft of a policy of the catalogue, of a class of ours, or a user's ``module:Class``.
+        """Return that of a policy of the catalogue, of a class of ours, or a user's ``module:Class``.
 
         Raises
         ------
@@ -51,8 +51,8 @@ class Draft:
             return cls(found, {})
         raise InvalidValueError(f"{name!r} is no policy: give a subclass of brigand.Policy.")
 
-    def changed(self, key: str, value: Any) -> Draft:
-        """Return the draft with one parameter changed.
+    def changed(self, key: str, value: Any) -> Configuration:
+        """Return the configuration with one parameter changed.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Draft:
         if name not in fields:
             raise UnknownNameError(f"parameter of {self.cls.__name__}", name, fields)
         part = self.given.get(name, fields[name].default)
-        return Draft(self.cls, self.given | {name: _changed(part, name, rest, value)})
+        return Configuration(self.cls, self.given | {name: _changed(part, name, rest, value)})
 
     def make(self) -> Policy:
         """Return the policy.

@@ -27,7 +27,7 @@ class Log(Protocol):
     def save(self, seq: int, state: str) -> None: ...  # noqa: D102
 
 
-class Home(Protocol):
+class Backend(Protocol):
     """Where a bandit's log is kept.
 
     Attributes
@@ -44,7 +44,7 @@ class Home(Protocol):
 
 
 class InMemory:
-    """The home of a bandit that lives as long as its process.
+    """Keeps the log of a bandit that lives as long as its process.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class InMemory:
 
 
 class InStore:
-    """The home of a bandit in a store.
+    """Keeps the log of a bandit in a store.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class InStore:
 class Opened(NamedTuple):
     """A bandit that was there."""
 
-    home: Home
+    backend: Backend
     settings: Settings
     uid: str
 
@@ -115,7 +115,7 @@ def create(
     now: float,
     state: dict[str, Any] | None = None,
 ) -> Opened:
-    """Make the home of a bandit with its first events, and the state after them unless it is to be replayed.
+    """Make a bandit with its first events, and the state after them unless it is to be replayed.
 
     Raises
     ------
@@ -127,9 +127,9 @@ def create(
     if state is None:
         state = Engine.replay(settings, events).to_json()
     if store is None:
-        home = InMemory(json.dumps(state), len(events))
-        home.writing().append(events, 0)
-        return Opened(home, settings, uid)
+        backend = InMemory(json.dumps(state), len(events))
+        backend.writing().append(events, 0)
+        return Opened(backend, settings, uid)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
     opened = open_store(store, create=True)
@@ -145,7 +145,7 @@ def create(
 def create_or_find(
     store: str | None, name: str | None, uid: str, settings: Settings, events: Sequence[Event], now: float
 ) -> Opened:
-    """Make the home of a new bandit, or find the bandit of this name, whoever is first.
+    """Make a new bandit, or find the bandit of this name, whoever is first.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def create_or_find(
         except UnknownNameError:
             raise error from None
     if replace(found.settings, seed=0) != replace(settings, seed=0):
-        found.home.close()
+        found.backend.close()
         raise InvalidValueError(f"the bandit {name!r} is there, but it is another one: {found.settings!r}.")
     return found
 

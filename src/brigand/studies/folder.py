@@ -28,8 +28,8 @@ MANIFEST = "manifest.json"
 STUDY = "study.yaml"
 
 
-class Store:
-    """A folder of results.
+class StudyFolder:
+    """A study's folder.
 
     Parameters
     ----------

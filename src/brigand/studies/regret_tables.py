@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brigand.studies.compare import Comparison
 from brigand.studies.results import StudyResults
+from brigand.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +120,7 @@ def draws(results: StudyResults, problem: str) -> str:
     """Return how often each policy ran on a problem: ``"60 instances × 2 runs"``."""
     instances = results.problem(problem)["instances"]
     runs = int(results.manifest["replications"])
-    text = "1 run" if runs == 1 else f"{runs:,} runs"
+    text = counted(runs, "run")
     return text if instances == 1 else f"{instances:,} instances × {text}"
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand.papers import banditbench, tables
-from brigand.papers.validation import Comparison, Fixed, Published, Row, check, grid, printed
+from brigand.papers import banditbench, published
+from brigand.papers.validation import Check, Fixed, Published, Row, check, grid, printed
 
 COIN = Fixed("coin", br.Environment.stationary([br.Bernoulli(0.25), br.Bernoulli(0.75)]))
 
@@ -23,7 +23,7 @@ def test_a_printed_mean_is_read_with_its_last_digit():
     assert printed(" 850 ", 10) == Published(850, 10, None, 1)
 
 
-def test_what_is_no_mean_is_refused():
+def test_what_cannot_be_a_mean_is_refused():
     with pytest.raises(ValueError, match="'n/a' is no printed mean"):
         printed("n/a", 10)
 
@@ -34,28 +34,28 @@ def test_a_grid_is_read_by_names_without_its_empty_cells():
 
 def test_z_is_the_difference_in_standard_errors_of_both():
     """Ours 52 +- 0.4, theirs 50 +- 0.3: 2 / 0.5; with the mean printed to 1, half of that is granted."""
-    comparison = Comparison(row(), 200, 52.0, 4.0, 100)
+    comparison = Check(row(), 200, 52.0, 4.0, 100)
     assert comparison.z == pytest.approx(2 / math.hypot(0.4, 0.5))
     rounded = Row("table", COIN, "x", br.UniformRandom(), {200: Published(50, 100, 3.0, 1)}, 60)
-    assert Comparison(rounded, 200, 52.0, 4.0, 100).z == pytest.approx(1.5 / 0.5)
-    assert Comparison(rounded, 200, 50.4, 4.0, 100).z == 0.0
+    assert Check(rounded, 200, 52.0, 4.0, 100).z == pytest.approx(1.5 / 0.5)
+    assert Check(rounded, 200, 50.4, 4.0, 100).z == 0.0
 
 
 def test_without_a_published_deviation_ours_is_taken_for_both():
     bare = Row("table", COIN, "x", br.UniformRandom(), {200: Published(50, 400)}, 60)
-    assert Comparison(bare, 200, 51.0, 4.0, 100).z == pytest.approx(1 / math.hypot(0.4, 0.2))
+    assert Check(bare, 200, 51.0, 4.0, 100).z == pytest.approx(1 / math.hypot(0.4, 0.2))
 
 
 def test_a_difference_without_any_spread_is_infinite():
     exact = Row("table", COIN, "x", br.UniformRandom(), {200: Published(50, 100, 0.0)}, 60)
-    assert Comparison(exact, 200, 51.0, 0.0, 10).z == math.inf
-    assert Comparison(exact, 200, 50.0, 0.0, 10).z == 0.0
+    assert Check(exact, 200, 51.0, 0.0, 10).z == math.inf
+    assert Check(exact, 200, 50.0, 0.0, 10).z == 0.0
 
 
 def test_the_verdict_knows_reasons():
-    assert Comparison(row(), 200, 50.0, 5.0, 100).verdict == "agrees"
-    assert Comparison(row(), 200, 60.0, 5.0, 100).verdict == "differs"
-    assert Comparison(row(differs="another schedule"), 200, 60.0, 5.0, 100).verdict == "differs (why)"
+    assert Check(row(), 200, 50.0, 5.0, 100).verdict == "agrees"
+    assert Check(row(), 200, 60.0, 5.0, 100).verdict == "differs"
+    assert Check(row(differs="another schedule"), 200, 60.0, 5.0, 100).verdict == "differs (why)"
 
 
 def test_uniform_play_is_checked_exactly():
@@ -68,26 +68,31 @@ def test_uniform_play_is_checked_exactly():
 def test_a_second_call_goes_on_where_the_first_stopped(tmp_path, monkeypatch):
     store = tmp_path / "validation.json"
     rows = [row(), row(br.UCB1(0, 1), mean=10.0)]
-    first = tables.run(rows[:1], store)
-    whole = tables.run(rows, store)
+    first = published.run(rows[:1], store)
+    whole = published.run(rows, store)
     assert whole[0].mean == first[0].mean
-    monkeypatch.setattr(tables, "check", None)  # nothing is run again
-    assert [c.mean for c in tables.run(rows, store)] == [c.mean for c in whole]
+    monkeypatch.setattr(published, "check", None)  # nothing is run again
+    assert [c.mean for c in published.run(rows, store)] == [c.mean for c in whole]
 
 
 def test_a_row_is_run_again_when_what_it_depends_on_has_changed(tmp_path, monkeypatch):
     store = tmp_path / "validation.json"
-    tables.run([row()], store)
-    monkeypatch.setattr(tables, "code_stamp", lambda *parts: "another source")
-    tables.run([row()], store)
+    published.run([row()], store)
+    monkeypatch.setattr(published, "code_stamp", lambda *parts: "another source")
+    published.run([row()], store)
     assert len(json.loads(store.read_text())) == 2
 
 
 def test_more_runs_replace_fewer_and_not_the_other_way_round(tmp_path):
     store = tmp_path / "validation.json"
-    assert [tables.run([row()], store, most=most)[0].runs for most in (10, 30, 20, None)] == [10, 30, 30, 60]
-    assert tables.run([row()], store, budget=4000)[0].runs == 60
-    assert tables.run([row()], tmp_path / "other.json", budget=4000)[0].runs == 20
+    assert [published.run([row()], store, most=most)[0].runs for most in (10, 30, 20, None)] == [
+        10,
+        30,
+        30,
+        60,
+    ]
+    assert published.run([row()], store, budget=4000)[0].runs == 60
+    assert published.run([row()], tmp_path / "other.json", budget=4000)[0].runs == 20
 
 
 @pytest.mark.parametrize("text", ["{", "[1]"])
@@ -95,31 +100,31 @@ def test_a_damaged_store_is_refused(tmp_path, text):
     store = tmp_path / "validation.json"
     store.write_text(text)
     with pytest.raises(br.ResultFileError, match=r"validation\.json"):
-        tables.run([row()], store)
+        published.run([row()], store)
 
 
 def test_the_report_counts_and_explains():
     found = [
-        Comparison(row(), 200, 50.0, 5.0, 100),
-        Comparison(row(differs="another schedule"), 200, 60.0, 5.0, 100),
-        Comparison(row(), 200, 70.0, 5.0, 100),
+        Check(row(), 200, 50.0, 5.0, 100),
+        Check(row(differs="another schedule"), 200, 60.0, 5.0, 100),
+        Check(row(), 200, 70.0, 5.0, 100),
     ]
-    text = tables.report(found)
+    text = published.report(found)
     assert "1 of 3 published numbers agree; 1 differ for a known reason, 1 for an unknown one." in text
     assert "| coin | x | 200 | 50 | 0.50 | 100 | 60.00 | 0.50 | 100 | 14.1 | differs (why) |" in text
     assert "- **x**: another schedule" in text
 
 
 def test_rows_are_chosen_by_the_beginning_of_their_tables_title():
-    chosen = tables.rows(["Besson"])
+    chosen = published.rows(["Besson"])
     assert {r.table.split()[0] for r in chosen} == {"Besson's", "Besson"}
-    assert 0 < len(tables.rows(["Besson"], quick=True)) < len(chosen)
+    assert 0 < len(published.rows(["Besson"], quick=True)) < len(chosen)
     with pytest.raises(br.UnknownNameError, match="unknown table 'Bessel'"):
-        tables.rows(["Bessel"])
+        published.rows(["Bessel"])
 
 
 def test_each_row_is_stored_under_a_key_of_its_own():
-    keys = [tables._key(r) for r in tables.rows()]
+    keys = [published._key(r) for r in published.rows()]
     assert len(set(keys)) == len(keys)
 
 

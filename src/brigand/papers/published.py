@@ -1,4 +1,4 @@
-"""All comparisons with published numbers: which there are, running them with resume, and the report."""
+"""All published numbers that ours are compared with: which there are, the runs with resume, the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from brigand.errors import ResultFileError, UnknownNameError
 from brigand.files import atomic
 from brigand.papers import authors, banditbench, baudry, besson
-from brigand.papers.validation import LIMIT, Comparison, Row, check
+from brigand.papers.validation import LIMIT, Check, Row, check
 from brigand.simulation.stamp import code_stamp
 
 SOURCES = (baudry, besson, banditbench, authors)
@@ -54,8 +54,8 @@ def run(
     most: int | None = None,
     budget: int | None = None,
     workers: int | None = None,
-    progress: Callable[[int, list[Comparison]], None] | None = None,
-) -> list[Comparison]:
+    progress: Callable[[int, list[Check]], None] | None = None,
+) -> list[Check]:
     """Compare every row, and keep what was found, so that a second call goes on where the first stopped.
 
     Parameters
@@ -89,7 +89,7 @@ def run(
             with atomic(store) as temporary:
                 temporary.write_text(json.dumps(known, indent=0), encoding="utf-8")
         found = [
-            Comparison(row, step, mean, sd, int(runs))
+            Check(row, step, mean, sd, int(runs))
             for step, (mean, sd, runs) in zip(sorted(row.published), known[key], strict=True)
         ]
         comparisons += found
@@ -117,27 +117,28 @@ def _read(store: Path) -> dict[str, list[list[float]]]:
     return known
 
 
-def report(comparisons: Sequence[Comparison]) -> str:
+def report(comparisons: Sequence[Check]) -> str:
     """Return the comparisons as Markdown: a table for each source, and why some must differ."""
     lines = [
         f"Brigand {version('brigand')}. {summary(comparisons)}",
         "",
-        "*z* is the difference of the two means in standard errors of both, less half a unit of the last "
-        f"digit printed; |z| < {LIMIT:g} agrees. Were all true means equal, one in 16,000 would fail. "
-        "*se* are standard errors; where a source prints no standard deviation, ours is taken for both.",
+        "*z* is the difference between the two means, reduced by half a unit of the last digit printed, "
+        f"in standard errors of this difference. If |z| < {LIMIT:g}, the two agree; were all true means "
+        "equal, one comparison in 16,000 would fail. *se* is the standard error. If a source prints no "
+        "standard deviation, ours is used for both.",
     ]
     for title, group in groupby(comparisons, key=lambda c: c.row.table):
         part = list(group)
         lines += ["", f"## {title}", "", *_table(part)]
         reasons = {c.row.name: c.row.differs for c in part if c.row.differs}
         lines += ["", *(f"- **{name}**: {reason}" for name, reason in reasons.items())] if reasons else []
-    lines += ["", "## Sources, and what is left out"]
+    lines += ["", "## Sources and omissions"]
     for source in SOURCES:
         lines += ["", inspect.getdoc(source) or ""]
     return "\n".join(lines) + "\n"
 
 
-def summary(comparisons: Sequence[Comparison]) -> str:
+def summary(comparisons: Sequence[Check]) -> str:
     """Return how many comparisons agree, in a sentence."""
     agree = sum(c.verdict == "agrees" for c in comparisons)
     known = sum(c.verdict == "differs (why)" for c in comparisons)
@@ -148,7 +149,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     )
 
 
-def _table(comparisons: Sequence[Comparison]) -> list[str]:
+def _table(comparisons: Sequence[Check]) -> list[str]:
     lines = [
         "| problem | policy | step | published | se | runs | ours | se | runs | z | |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
