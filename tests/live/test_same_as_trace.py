@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 import brigand as br
 import own_policy
 from brigand.live import session
+from brigand.storage.store import open_store
 from live.common import (
     FE,
     LOADS,
@@ -53,7 +54,9 @@ def _snapshots_now_and_then():
 @pytest.fixture(scope="module")
 def file():
     with folder() as path:
-        yield f"sqlite:///{path}/bandits.db"
+        url = f"sqlite:///{path}/bandits.db"
+        open_store(url, create=True).close()
+        yield url
 
 
 SEEDS = st.integers(0, 2**64)

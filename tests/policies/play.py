@@ -4,10 +4,13 @@ import functools
 
 import numpy as np
 
+import brigand as br
 from brigand import jit
+from brigand.environments.draw import draw
 from brigand.testing import check_follows_index as assert_follows, play, told
+from strength import full
 
-__all__ = ["assert_follows", "of", "play", "told", "unsteady_loop"]
+__all__ = ["assert_follows", "of", "play", "regret", "told"]
 
 
 def of(history, arm):
@@ -15,26 +18,35 @@ def of(history, arm):
     return np.array([x for a, x in history if a == arm])
 
 
-@functools.cache
-def unsteady_loop(kernels):
-    """Return a compiled loop in which arms come and go, as in a live bandit, and rewards are lost.
+def regret(environment, policy, horizon, n, steps=(), seed=0):
+    """Return the regret of n runs at some steps and at the end, shape (n, steps + 1).
 
-    ``available[i, k]`` says if arm k is there at step i, and ``told[n, k]`` if the reward of its pull number
-    n, from 0, comes.
+    With --full by the simulator. Else rewards are drawn before they are played: the law is the same, and the
+    loop that plays them is compiled for other tests anyway.
     """
-    select, pull, learn, miss = (jit.kernel(function) for function in kernels)
+    if full:
+        data = br.simulate(environment, {"x": policy}, horizon, n, seed, checkpoints=list(steps)).dataset
+        return data["regret"].sel(policy="x", step=[*steps, horizon]).to_numpy()
+    informed, (laws, table, starts, *_) = policy.informed(environment), environment.compiled
+    phase = np.searchsorted(starts, np.arange(horizon), side="right") - 1
+    found = np.empty((n, len(steps) + 1))
+    for run in range(n):
+        rng = np.random.default_rng([seed, run])
+        uniforms, normals = rng.random(horizon), rng.standard_normal(horizon)
+        rewards = np.empty((horizon, environment.n_arms))
+        rewards_loop()(laws, table, phase, uniforms, normals, rewards)
+        chosen = br.trace(informed, rewards, seed=10_000 * seed + run)
+        found[run] = environment.gaps[phase, chosen].cumsum()[np.array([*steps, horizon]) - 1]
+    return found
 
-    def unsteady(parameters, header, arms, memory, available, rewards, told, rng, chosen):
-        pulls = np.zeros(len(arms), np.int64)
-        for i in range(len(chosen)):
-            arm = select(parameters, header, arms, memory, np.flatnonzero(available[i]), rng)
-            for k in range(len(arms)):
-                if not available[i, k]:
-                    miss(parameters, header, arms, memory, k)
-            pull(parameters, header, arms, memory, arm)
-            if told[pulls[arm], arm]:
-                learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
-            pulls[arm] += 1
-            chosen[i] = arm
 
-    return jit.compile_loop(unsteady, *kernels)
+@functools.cache
+def rewards_loop():
+    """Return a compiled loop that draws a table of rewards, as the simulator does."""
+
+    def fill(laws, table, phase, uniforms, normals, rewards):
+        for i in range(rewards.shape[0]):
+            for k in range(rewards.shape[1]):
+                rewards[i, k] = draw(laws[phase[i], k], table, uniforms[i], normals[i])
+
+    return jit.compile_loop(fill, draw)

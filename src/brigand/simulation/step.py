@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -138,8 +139,8 @@ def trace_loop(kernels: Kernels) -> Callable[..., int]:
     -------
     callable
         ``loop(parameters, header, arms, memory, candidates, rewards, rng, chosen)``. It changes the state,
-        and fills ``chosen``, int64 of shape (T,), with the arms pulled. It returns 0, or the step at which
-        the policy chose an arm that is not there.
+        and fills ``chosen``, int64 of shape (T,), with the arms pulled. A reward that is NaN never comes. It
+        returns 0, or the step at which the policy chose an arm that is not there.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
@@ -158,7 +159,8 @@ def trace_loop(kernels: Kernels) -> Callable[..., int]:
             if not 0 <= arm < len(arms):
                 return i + 1
             pull(parameters, header, arms, memory, arm)
-            learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
+            if not math.isnan(rewards[i, arm]):
+                learn(parameters, header, arms, memory, arm, rewards[i, arm], i + 1)
             chosen[i] = arm
         return 0
 

@@ -9,7 +9,7 @@ from scipy import stats
 import brigand as br
 from brigand.policies.changes import ada_iltcb
 from brigand.policies.changes.ada_iltcb import AdaILTCB
-from policies.play import play
+from policies.play import play, regret
 
 LEARNERS = [AdaILTCB(C=0.1, D=2.0, length=0.25)]
 BAD = [
@@ -188,8 +188,7 @@ def test_it_needs_the_horizon():
 def test_it_learns(policy):
     """50 runs of 20,000 steps: the forced exploration fades slowly. Random pulls cost 4000."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    results = br.simulate(environment, {"it": policy}, 20_000, 50)
-    assert results.dataset["regret"].isel(step=-1).mean() < 1800
+    assert regret(environment, policy, 20_000, 50)[:, -1].mean() < 1800
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

@@ -16,7 +16,7 @@ from brigand.policies.changes.forgetting_thompson import (
     SlidingWindowThompsonGaussian,
 )
 from brigand.policies.kernels import randomness
-from policies.play import play
+from policies.play import play, regret
 from strength import runs
 
 uniform_at = functools.cache(randomness.uniform_at)
@@ -144,8 +144,7 @@ def test_they_follow_a_change(policy):
     """Random's regret is 400; the standard error here is below 4."""
     phases = [[br.Bernoulli(0.3), br.Bernoulli(0.7)], [br.Bernoulli(0.7), br.Bernoulli(0.3)]]
     environment = br.Environment.piecewise(phases, [1, 1001])
-    results = br.simulate(environment, {"p": policy}, 2000, 200)
-    assert float(results.dataset["regret"].sel(step=2000).mean()) < 130
+    assert regret(environment, policy, 2000, 200)[:, -1].mean() < 130
 
 
 def test_late_rewards_are_discounted_by_their_age():

@@ -10,6 +10,7 @@ import brigand as br
 from brigand.policies.heavy_tails import extended_robust_ucb, lattimore
 from brigand.policies.heavy_tails.extended_robust_ucb import ExtendedRobustUCB
 from brigand.policies.heavy_tails.lattimore import Lattimore
+from policies.play import regret
 
 EXACT = ExtendedRobustUCB(4, 2, 3)
 HEURISTIC = ExtendedRobustUCB(3, 1.5, 2, 0.01)
@@ -116,8 +117,7 @@ def test_the_heuristic_finds_the_better_arm():
     """Random pulls cost 100. 20 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
     policy = ExtendedRobustUCB(4, 2, 1.8, 0.02)
-    regret = br.simulate(environment, {"x": policy}, 500, 20, seed=2).dataset["regret"]
-    assert regret.to_numpy()[0, :, -1].mean() < 40
+    assert regret(environment, policy, 500, 20, seed=2)[:, -1].mean() < 40
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import optimize
 import brigand as br
 from brigand.policies.heavy_tails import catoni, robust_ucb
 from brigand.policies.heavy_tails.robust_ucb import RobustUCB
+from policies.play import regret
 from strength import runs
 
 POLICIES = [
@@ -155,8 +156,7 @@ def test_sums_are_made_anew_only_when_a_reward_expires():
 def test_it_learns(policy, horizon, n):
     """Random pulls cost 0.2 a step. The bounds of the paper are far above; the first two need a long run."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
-    regret = br.simulate(environment, {"x": policy}, horizon, n, seed=2).dataset["regret"]
-    assert regret.to_numpy()[0, :, -1].mean() < 0.07 * horizon
+    assert regret(environment, policy, horizon, n, seed=2)[:, -1].mean() < 0.07 * horizon
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import Challenges
 from brigand.policies.subsampling.ssmc import SSMC
 from brigand.policies.subsampling.sstc import SSTC, enters
+from policies.play import regret
 from strength import runs
 
 
@@ -156,8 +157,7 @@ def test_pulls_grow_with_log_t_at_the_rate_of_the_lower_bound(gap, sd):
     """
     environment = br.Environment.stationary([br.Gaussian(0, sd), br.Gaussian(gap, 1)])
     n = runs(100, 400)
-    results = br.simulate(environment, {"x": SSTC()}, 20_000, n, checkpoints=[500, 20_000])
-    early, late = results.dataset["pulls"].sel(policy="x").to_numpy()[..., 0].reshape(n, 2).mean(axis=0)
+    early, late = regret(environment, SSTC(), 20_000, n, [500]).mean(axis=0) / gap
     rate = 2 / math.log(1 + gap**2 / sd**2)
     more = 4.5 * 0.03 * (math.sqrt(400 / n) - 1)
     assert 0.65 - more < (late - early) / math.log(20_000 / 500) / rate < 1.05 + more

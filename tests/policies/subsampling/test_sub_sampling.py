@@ -15,7 +15,7 @@ from brigand.policies.subsampling.lb_sda import LBSDALM
 from brigand.policies.subsampling.ssmc import SSMC
 from brigand.policies.subsampling.sub_sampling import LBSDA, RBSDA, WRSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
-from policies.play import play
+from policies.play import play, regret
 from strength import runs
 
 POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
@@ -113,10 +113,11 @@ def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
     total = sum(Fraction(str(x)) for x in challenger)
     chance = sum(total >= exact[a] + exact[b] for a, b in pairs) / len(pairs)
     wins = 0
-    for key in range(2000):
+    n = runs(500, 2000)
+    for key in range(n):
         _, state = duel_state(WRSDA(), challenger, leader, key)
         wins += round_set(state) == [0]
-    assert abs(wins - 2000 * chance) < 4.5 * math.sqrt(2000 * chance * (1 - chance))
+    assert abs(wins - n * chance) < 4.5 * math.sqrt(n * chance * (1 - chance))
 
 
 @pytest.mark.parametrize(
@@ -133,10 +134,9 @@ def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
 def test_the_published_regret(policy, laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
     environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
-    results = br.simulate(environment, {"x": policy}, 20_000, n, checkpoints=[20_000])
-    regret = results.dataset["regret"].sel(policy="x", step=20_000).to_numpy()
-    error = math.hypot(regret.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
-    assert abs(regret.mean() - mean) < 4 * error
+    ours = regret(environment, policy, 20_000, n)[:, -1]
+    error = math.hypot(ours.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
+    assert abs(ours.mean() - mean) < 4 * error
 
 
 def test_an_unbegun_round_is_redrawn_when_a_late_reward_arrives():
@@ -215,7 +215,7 @@ def test_arms_that_are_alike_are_pulled_in_turn(policy, apart, reward):
 def test_leader_and_rounds_do_not_depend_on_the_order_in_which_rewards_arrive(policy, early, waiting):
     """An arm pays the same at every pull, and many tie; after `early` immediate rewards, some wait."""
     parameters = policy.parameters(3, 100)
-    for key in range(12):
+    for key in range(runs(2, 12)):
         pays = np.random.default_rng(key).choice([0.25, 0.5, 0.5, 0.5], 3)
         state, late = policy.start(3, 100, key), []
         for step in range(1, early + waiting + 1):
