@@ -54,7 +54,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, record, ring_length
 from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import ExplorationSequence, Exponential
-from brigand.policies.forced.turns import enter_round, is_due, limit, miss, next_due, reschedule
+from brigand.policies.forced.turns import enter_round, is_due, is_new, limit, miss, next_due, reschedule
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import greedy, mean_moved, rank
 from brigand.words import counted
@@ -97,7 +97,7 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     if is_due(header, arms, arm):
         arms[arm]["forced"] += 1
     schedule_changed = arm == header["first"]
-    catches_up = arms[arm]["pulls"] < header["round"]
+    catches_up = is_new(header, arms, arm)
     arms[arm]["pulls"] += 1
     header["step"] += 1
     arms[arm]["last"] = header["step"]
@@ -237,7 +237,7 @@ class ForcedExploration(Policy):
         if waited >= wait:
             data = {"waited": waited, "limit": wait, "round": round_}
             rule = f"in round {round_} no arm waits longer than {math.ceil(wait)}"
-            if row["pulls"] < round_:
+            if row["pulls"] < min(round_, header["lap"] - 1):
                 rule = (
                     f"a new arm with {counted(row['pulls'], 'pull')} waits no longer than {math.ceil(wait)}"
                 )

@@ -5,7 +5,7 @@ was never pulled is due at once. The round ends when every arm has had its turn.
 the beginning, that is the paper's rule. Beyond it:
 
 - An arm that joins later, or comes back, has n < r pulls: it waits for f(n) steps until it has caught up.
-  (Arms that are there from the beginning have n >= r.)
+  (Arms that are there from the beginning have n >= r, unless a reset enters a later round: see `is_new`.)
 - An arm that is not available when it is due misses its turn. A missed turn counts as a turn: the round goes
   on to its end as if the arm had been pulled. The arm stays due, and comes first once it is back.
 
@@ -56,6 +56,15 @@ def next_due(header: Header, arms: Table, candidates: Any) -> int:
 
 
 @kernel
+def is_new(header: Header, arms: Table, arm: int) -> bool:
+    """Return whether the arm has fewer pulls than the round's number, since it joined later or was away.
+
+    A reset may enter a round whose number no arm has reached yet: then none is new.
+    """
+    return arms[arm]["pulls"] < min(header["round"], header["lap"] - 1)
+
+
+@kernel
 def limit(parameters: Any, header: Header, memory: Table, round_: int) -> float:
     """Return the threshold of a round."""
     if round_ == 0:
@@ -73,7 +82,7 @@ def enter_round(parameters: Any, header: Header, arms: Table, memory: Table, rou
     header["round"] = round_
     header["threshold"] = threshold
     for arm in range(len(arms)):
-        if arms[arm]["pulls"] >= round_:
+        if not is_new(header, arms, arm):
             arms[arm]["wait"] = threshold
 
 
