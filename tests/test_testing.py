@@ -359,7 +359,7 @@ BAD = [
     (TwoTypes(), "compiled_once", "other numbers are compiled anew"),
     (NeedsSteps(), "small_problems", "T = 1, K = 1, plain Python: ZeroDivisionError"),
     (Partial(), "permutation", r"when the arms are permuted mean pulls differ by \["),
-    (br.UniformRandom(), "learns", "a mean regret of 4.*; less than 250 is wanted"),
+    (br.UniformRandom(), "learns", "a mean regret of (39|40).*; less than 250 is wanted"),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import brigand as br
 from cli.command import PROGRAM, brigand, in_a_process
-from strength import full
+from strength import full, some
 
 QUICK = ("--horizon", "300", "--runs", "3")
 
@@ -63,7 +63,10 @@ def test_paper_writes_every_figure_with_its_data(tmp_path):
 
 @pytest.mark.parametrize(
     "extra",
-    [("--protocol", "authors"), ("--instances", "2"), ("--horizon", "1"), ("--horizon", "4")],
+    some(
+        [("--protocol", "authors"), ("--instances", "2"), ("--horizon", "1"), ("--horizon", "4")],
+        [("--instances", "2")],
+    ),
     ids=str,
 )
 def test_paper_takes_its_options(tmp_path, extra):
@@ -116,6 +119,7 @@ def test_a_terminal_without_special_characters_gets_plain_ones(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.full
 def test_the_same_command_writes_the_same_data_and_figures(tmp_path):
     for folder in ("a", "b"):
         brigand("paper", *QUICK, "--figure", "stationary-gaussian", "--out", folder, cwd=tmp_path)
@@ -137,6 +141,7 @@ def test_validate_compares_with_published_numbers_and_goes_on_where_it_was(tmp_p
     assert (tmp_path / "validation.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.full
 def test_tune_prints_the_winner_as_python(tmp_path):
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.6)])
     (tmp_path / "coins.json").write_text(json.dumps(environment.to_json()))
@@ -158,6 +163,7 @@ def test_tune_prints_the_winner_as_python(tmp_path):
     assert (tmp_path / "tuning.png").stat().st_size > 1000
 
 
+@pytest.mark.full
 def test_the_horizon_study_runs(tmp_path):
     done = brigand("paper", "--figure", "horizon", "--horizon", "1000", "--runs", "20", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -84,8 +84,11 @@ def share_of_a_new_arm(policy, seed):
 
 @pytest.mark.parametrize(
     ("sequence", "least"),
-    [(br.Linear(), 18), (br.AnytimeExponential(), 18), (br.Constant(100), 15)],
-    ids=["linear", "anytime", "constant"],
+    [
+        pytest.param(br.Linear(), 18, id="linear"),
+        pytest.param(br.AnytimeExponential(), 18, id="anytime", marks=pytest.mark.full),
+        pytest.param(br.Constant(100), 15, id="constant", marks=pytest.mark.full),
+    ],
 )
 def test_a_new_best_arm_gets_most_of_the_asks(sequence, least):
     """On average more than 60 %, and in at least `least` of 20 replications.

@@ -272,7 +272,7 @@ def scene_killed_beside_others(url, kills):
 
 
 def test_a_process_that_is_killed_disturbs_no_other(warm, url):
-    print(warm(scene_killed_beside_others, url, runs(6, 30)))
+    print(warm(scene_killed_beside_others, url, runs(3, 30)))
 
 
 # Killed while a bandit is made.

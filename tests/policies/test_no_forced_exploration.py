@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import brigand as br
+from strength import runs
 
 POLICIES = [
     br.BESA(),
@@ -43,7 +44,7 @@ def pulls_of(policy, means, told, seed):
 @pytest.mark.parametrize("lost", [1, 2])
 def test_the_best_arm_survives_the_loss_of_its_first_rewards(policy, lost):
     """Without the rule most give it one pull."""
-    for seed in range(3):
+    for seed in range(runs(1, 3)):
         pulls = pulls_of(policy, [0.3, 0.7], lambda arm, n: arm == 0 or n > lost, seed)
         assert pulls[1] > 1000
 

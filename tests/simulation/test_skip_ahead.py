@@ -12,7 +12,7 @@ import brigand as br
 from brigand.environments.totals import safe_pulls
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
-from strength import runs
+from strength import runs, some
 
 SEQUENCES = [
     br.Exponential(),
@@ -165,10 +165,10 @@ def p_values(number):
         for t, k in itertools.product(thirds, range(environment.n_arms))
     ]
     pairs += [(step["forced"].sel(arm=k), skip["forced"].sel(arm=k)) for k in range(environment.n_arms)]
-    return [stats.ks_2samp(a.to_numpy(), b.to_numpy()).pvalue for a, b in pairs]
+    return [stats.ks_2samp(a.to_numpy(), b.to_numpy(), method="asymp").pvalue for a, b in pairs]
 
 
-@pytest.mark.parametrize("number", range(N_PROBLEMS))
+@pytest.mark.parametrize("number", some(range(N_PROBLEMS), range(10)))
 def test_skipping_has_the_distribution_of_stepping(number):
     """Pulls at three steps and forced pulls, of every arm: 1 % for all problems together.
 
@@ -186,7 +186,7 @@ def test_skipping_changing_rewards_has_the_distribution_of_stepping():
     step, skip = both(environment, policy, 2000, RUNS, [600, 1100, 2000], skip=1)
     for t, k in itertools.product([600, 1100, 2000], range(5)):
         a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
-        assert stats.ks_2samp(a, b).pvalue > 0.01 / 15
+        assert stats.ks_2samp(a, b, method="asymp").pvalue > 0.01 / 15
 
 
 @pytest.mark.parametrize("m", [1, 7, 100])
@@ -196,7 +196,7 @@ def test_skipping_etc_has_the_distribution_of_stepping(m, family):
     step, skip = both(environment, br.ExploreThenCommit(m), 300, RUNS, [10, 160, 300], skip=1)
     for t, k in itertools.product([10, 160, 300], range(4)):
         a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
-        assert stats.ks_2samp(a, b).pvalue > 0.01 / 12 / 6
+        assert stats.ks_2samp(a, b, method="asymp").pvalue > 0.01 / 12 / 6
 
 
 @pytest.mark.parametrize("horizon", [10**12, 10**15])

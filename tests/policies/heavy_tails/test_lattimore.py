@@ -10,6 +10,7 @@ import brigand as br
 from brigand.policies.heavy_tails import lattimore, median_of_means
 from brigand.policies.heavy_tails.lattimore import Lattimore
 from policies.play import regret
+from strength import some
 
 EXACT = Lattimore(3)
 HEURISTIC = Lattimore(3, 0.5)
@@ -51,7 +52,7 @@ def reference(policy, x, t):
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-@pytest.mark.parametrize("noise", ["normal", "heavy", "skew"])
+@pytest.mark.parametrize("noise", some(["normal", "heavy", "skew"], ["skew"]))
 def test_every_index_and_choice_follow_the_definition(policy, noise):
     rng = np.random.default_rng(4)
     table = {
@@ -158,7 +159,7 @@ def bound_after(policy, rewards):
     return lattimore.index(parameters, *state, 0, None)
 
 
-@pytest.mark.parametrize("place", [0, 1, 200, 398])
+@pytest.mark.parametrize("place", some([0, 1, 200, 398], [1]))
 @pytest.mark.parametrize("outlier", [1e6, -1e8, 1e9, 1e12, 1e150, -1e200, 1e300])
 def test_an_outlier_of_any_size_spoils_its_own_block_alone(place, outlier):
     """As one of 1e3 does; an index from sums of squares about the first reward had lost all digits at 1e9."""
