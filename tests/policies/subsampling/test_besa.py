@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import brigand as br
-from brigand.policies.subsampling import besa
+from brigand.policies.subsampling import besa, samples
 from brigand.policies.subsampling.besa import BESA
 
 
@@ -31,7 +31,7 @@ def taught(histories, key=0, policy=None):
 def test_hypergeometric_has_its_law(ones, zeros, draws):
     """Exact: equally spaced uniform numbers hit each value by its probability, to their spacing."""
     grid = (np.arange(20_000) + 0.5) / 20_000
-    values = np.array([besa.hypergeometric(ones, zeros, draws, u) for u in grid])
+    values = np.array([samples.hypergeometric(ones, zeros, draws, u) for u in grid])
     support = np.arange(draws + 1)
     share = np.bincount(values, minlength=draws + 1) / len(grid)
     expected = stats.hypergeom(ones + zeros, ones, draws).pmf(support)
@@ -43,7 +43,7 @@ def test_every_subset_is_equally_likely(count, size):
     """Rewards 1, 2, 4, ...: a sum tells the subset. Chi-square at level 1e-5."""
     _, state = taught([[2.0**i for i in range(count)]])
     rng = np.random.default_rng(count + size)
-    sums = [besa.subsample_sum(state.memory, 0, count, size, rng.random())[0] for _ in range(6000)]
+    sums = [samples.subsample_sum(state.memory, 0, count, size, rng.random())[0] for _ in range(6000)]
     subsets = [sum(2.0**i for i in c) for c in combinations(range(count), size)]
     counts = [sums.count(s) for s in subsets]
     assert sum(counts) == 6000
@@ -54,8 +54,8 @@ def test_the_closed_form_has_the_law_of_the_draws():
     """Two-sample chi-square at level 1e-5: 8 of 20 rewards, 12 of them ones."""
     _, state = taught([[1.0] * 12 + [0.0] * 8])
     rng = np.random.default_rng(0)
-    drawn = [int(besa.subsample_sum(state.memory, 0, 20, 8, rng.random())[0]) for _ in range(5000)]
-    closed = [besa.hypergeometric(12, 8, 8, rng.random()) for _ in range(5000)]
+    drawn = [int(samples.subsample_sum(state.memory, 0, 20, 8, rng.random())[0]) for _ in range(5000)]
+    closed = [samples.hypergeometric(12, 8, 8, rng.random()) for _ in range(5000)]
     table = np.array([np.bincount(x, minlength=9) for x in (drawn, closed)])
     assert stats.chi2_contingency(table[:, table.sum(axis=0) > 10]).pvalue > 1e-5
 
