@@ -2,20 +2,23 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
+import venv
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "brigand"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-BACKENDS = {"h5netcdf", "h5py"}  # xarray imports them: `engine="h5netcdf"`
+BACKENDS = {"h5py"}  # h5netcdf imports it
 
 
 def requirements(lines):
@@ -182,3 +185,28 @@ def test_the_command_serves_without_the_packages_of_research(tmp_path):
         done = brigand(*arguments)
         assert done.returncode == 2
         assert re.search(f"Error: .*({module}).*pip install", done.stderr), done.stderr
+
+
+@pytest.mark.full
+def test_serving_needs_no_more_than_its_requirements_and_is_uninstalled_without_a_trace(tmp_path):
+    """In an environment of its own, from the package index."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    executable = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+
+    def run(*arguments):
+        done = subprocess.run(
+            [executable, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("-m", "pip", "install", "--requirement", ROOT / "requirements-serve.txt")
+    run("-m", "pip", "install", "--no-deps", ROOT)
+    there = run("-c", f"from importlib.util import find_spec\nprint([n for n in {ABSENT} if find_spec(n)])")
+    assert there == "[]\n"
+    run("-W", "error", "-c", SERVE)
+    assert "FE-Linear" in run("-m", "brigand", "bandit", "list", "--store", "x.db")
+    run("-m", "pip", "uninstall", "--yes", "brigand")
+    assert list((tmp_path / "venv").rglob("*brigand*")) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import io
 import json
 import math
 import os
@@ -210,11 +211,17 @@ def write_netcdf(dataset: xr.Dataset, target: Path) -> Path:
     ResultFileError
         The file cannot be written.
     """
+    import h5netcdf
+    import xarray as xr
+
     # Made in memory: an HDF5 file whose write failed half-way crashes the process when it is closed.
+    # (`Dataset.to_netcdf` returns bytes of this format since xarray 2025.9 only.)
     compressed = {name: {"zlib": True, "complevel": 1} for name in dataset.data_vars}
-    content = dataset.to_netcdf(engine="h5netcdf", encoding=compressed)
+    content = io.BytesIO()
+    with h5netcdf.File(content, "w") as file:
+        dataset.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=compressed)
     with atomic(target) as temporary:
-        temporary.write_bytes(content)
+        temporary.write_bytes(content.getbuffer())
     return target
 
 

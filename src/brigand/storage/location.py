@@ -6,8 +6,9 @@ import os
 import stat
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from brigand.errors import InvalidValueError, StorageError
@@ -53,7 +54,7 @@ def locate(url: object) -> Location:
     wrong = {key: value for key, value in parts.query.items() if (key, value) not in _OPTIONS}
     if wrong:
         raise InvalidValueError(f"the options of url may be mode=ro and uri=true; {shown!r} has {wrong}.")
-    file = _file(parts)
+    file = _file(url, "uri" in parts.query)
     if file in ("", ":memory:") or "\0" in file:
         raise InvalidValueError(
             f"url must name a file, which outlives this process and which others can open too: {ALLOWED}; "
@@ -65,9 +66,9 @@ def locate(url: object) -> Location:
 _OPTIONS = {("mode", "ro"), ("uri", "true")}
 
 
-def _file(parts: URL) -> str:
-    database = parts.database or ""
-    if not (database.startswith("file:") and "uri" in parts.query):
+def _file(url: str, is_uri: bool) -> str:
+    database = unquote(url.partition("?")[0].partition("///")[2])  # SQLAlchemy 2.0 would leave %25 as it is
+    if not (database.startswith("file:") and is_uri):
         return database
     rest = database.removeprefix("file:")
     if not rest.startswith("//"):

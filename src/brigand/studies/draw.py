@@ -159,7 +159,7 @@ def _profiles(results: StudyResults) -> Drawn:
             names, note = _best(results, problem, LINES)
             table = compared.profiles(problem)[names]
             moving = (table != table.iloc[-1]).any(axis=1).to_numpy()
-            table = table[: int(moving.sum()) + 5]  # shares grow: the rest is flat
+            table = table.iloc[: int(moving.sum()) + 5]  # shares grow: the rest is flat
             note = ", ".join(filter(None, [f"{len(regret):,} instances", note]))
             yield _about(results, problem), comparison.profiles(table, _title(results, problem, note))
 
