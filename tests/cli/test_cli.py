@@ -46,6 +46,7 @@ def test_cite_prints_the_papers_of_the_policies_named():
     assert "honda" not in done.stdout
 
 
+@pytest.mark.full
 def test_paper_writes_every_figure_with_its_data(tmp_path):
     done = brigand("paper", *QUICK, "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

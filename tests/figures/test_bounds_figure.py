@@ -199,6 +199,7 @@ def test_results_plot_marks_breakpoints_but_draws_no_bounds_over_instances(insta
         instances.plot(bounds=True)
 
 
+@pytest.mark.full
 def test_the_papers_figures_take_bounds():
     for name in ("stationary-gaussian", "piecewise-bernoulli"):
         results = paper.run_experiment(name, horizon=300, runs=2)

@@ -11,7 +11,6 @@ import pytest
 import brigand as br
 import own_policy
 from brigand.studies.run import plan_study
-from strength import some
 
 STUDY = """\
 name: mine and another
@@ -110,7 +109,8 @@ def test_a_second_process_does_not_compile_again_and_writes_the_same_bytes(folde
     assert list(first["keys"]) == ["mine (scale = 0.5)", "mine (scale = 1)", "UCB1-sigma"]
 
 
-@pytest.mark.parametrize("edited", some(["mine.py", "rules.py"], ["rules.py"]))
+@pytest.mark.full
+@pytest.mark.parametrize("edited", ["mine.py", "rules.py"])
 def test_an_edit_of_the_module_or_what_it_imports_makes_its_pieces_new_and_no_others(folder, run, edited):
     before = run("out")
     assert before["run"] == ["UCB1", "mine:Mine", "mine:Mine"]
