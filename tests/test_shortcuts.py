@@ -224,10 +224,10 @@ def test_a_loop_that_writes_the_states_gets_the_generators_of_the_replications(m
         monkeypatch.setattr(shortcuts, missing, lambda: False)
     first, second, numbers = Stream(7, br.UCB1()), Stream(8, br.UCB1()), [2, 3, 5]
     seen = []
-    for some, (*states, one, one_state, one_half, other, other_state, other_half) in shortcuts.wind(
+    for part, (*states, one, one_state, one_half, other, other_state, other_half) in shortcuts.wind(
         first.starts(numbers), second.starts(numbers)
     ):
-        for i in range(some.stop - some.start):
+        for i in range(part.stop - part.start):
             one_state[:], other_state[:] = states[0][i], states[1][i]
             one_half[:] = other_half[:] = 0
             seen.append((one.bit_generator.state, other.bit_generator.state))
