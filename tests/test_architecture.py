@@ -26,6 +26,7 @@ FLOORS = [
     {"testing", "storage"},
     {"papers", "tuning", "studies", "live"},
     {"cli"},
+    {"__main__"},
 ]
 
 
