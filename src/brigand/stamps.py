@@ -36,8 +36,8 @@ OURS = __name__.split(".")[0]
 _COMPILERS = f"numba {numba.__version__}, numpy {np.__version__}"
 _HAS_DOCSTRING = 0x4000000
 """A flag of code objects, from Python 3.14 on."""
-_FROZEN = ("numba", "numpy", "math")
-"""Packages that `_COMPILERS` speaks for."""
+_LEFT_OUT = frozenset({"numba", "numpy", *sys.stdlib_module_names})
+"""Packages that `_COMPILERS` speaks for, and Python's own: numbers do not hang on Python's version."""
 
 
 def of_compiled(*functions: Callable[..., Any]) -> str:
@@ -122,11 +122,16 @@ class _Reached:
             fields = getattr(value, "_fields", ""), getattr(value, "_field_defaults", "")
             self.values.append(f"{name} = {value.__module__}.{value.__qualname__}{fields}")
         module = getattr(value, "__module__", None)
-        if isinstance(module, str) and _top(module) not in (OURS, *_FROZEN) and _is_installed(module):
+        if (
+            isinstance(module, str)
+            and _top(module) != OURS
+            and _top(module) not in _LEFT_OUT
+            and _is_installed(module)
+        ):
             self.values.append(_version(_top(module)))
 
     def _add_function(self, function: types.FunctionType) -> None:
-        if function in self.functions:
+        if function in self.functions or _top(function.__module__ or "") in _LEFT_OUT:
             return
         self.functions.append(function)
         self.code.append(_code_digest(function.__code__))
@@ -146,7 +151,7 @@ class _Reached:
             if not isinstance(value, types.ModuleType):
                 if name in known:
                     self._add(name, value)
-            elif _top(value.__name__) not in _FROZEN and id(value) not in met:
+            elif _top(value.__name__) not in _LEFT_OUT and id(value) not in met:
                 met.add(id(value))
                 self._add_named(vars(value), attributes, attributes, met)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.live import confidence
 from brigand.storage.events import Logged
-
-if TYPE_CHECKING:
-    from brigand.live.bandit import Bandit
 
 Rows = list[dict[str, Any]]
 
@@ -62,7 +59,7 @@ def table(rows: Rows, columns: dict[str, str]) -> Any:
     return frame.astype(columns).set_index(next(iter(columns)))
 
 
-def history(bandit: Bandit, after: int, limit: int | None) -> Rows:
+def history(bandit: Any, after: int, limit: int | None) -> Rows:
     """Return decisions: see `brigand.Bandit.history`."""
     with bandit._session.reading() as session:
         names = session.engine.names
@@ -107,7 +104,7 @@ def check_support(support: object) -> tuple[float, float] | None:
     return ends[0], ends[1]
 
 
-def summary(bandit: Bandit, level: float, support: tuple[float, float] | None, removed: bool) -> Rows:
+def summary(bandit: Any, level: float, support: tuple[float, float] | None, removed: bool) -> Rows:
     """Return what is known of each arm: see `brigand.Bandit.summary`."""
     low, high = check_support(support) or bandit._support
     with bandit._session.reading() as session:
