@@ -1,18 +1,25 @@
 """What many tests share, and how strong they are: see docs/testing.md."""
 
+import collections
 import functools
 import os
 import re
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 
+import ahead
 import brigand as br
 import strength
+from brigand import jit
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
+
+hypothesis.settings.register_profile("fixed", derandomize=True)
+hypothesis.settings.load_profile("fixed")  # --hypothesis-profile=default looks for new examples
 
 
 def pytest_addoption(parser):
@@ -21,14 +28,33 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: only with --full")
+    config.addinivalue_line("markers", "every(n): without --full, only every n-th of its cases")
     strength.full = config.getoption("full")
 
 
 def pytest_collection_modifyitems(config, items):
-    if not strength.full:
-        left_out = [item for item in items if item.get_closest_marker("full")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+    if strength.full:
+        return
+    seen = collections.Counter()
+
+    def left_out(item):
+        if item.get_closest_marker("full"):
+            return True
+        every = item.get_closest_marker("every")
+        seen[item.function] += 1
+        return every is not None and (seen[item.function] - 1) % every.args[0] > 0
+
+    out = [item for item in items if left_out(item)]
+    config.hook.pytest_deselected(items=out)
+    dropped = set(out)
+    items[:] = [item for item in items if item not in dropped]
+
+
+def pytest_sessionstart(session):
+    """Compile on all processors before there are workers."""
+    workers = getattr(session.config.option, "numprocesses", None)
+    if workers:
+        ahead.compile_ahead(workers)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -73,6 +99,29 @@ def _one_thread():
     """Simulate on one thread unless a test says otherwise: pytest has a worker for each core."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "sched_getaffinity", lambda pid: {0}, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_policies_compiled():
+    """Run the kernels of most policies as plain Python: compiling one takes as long as 200 tests."""
+    compiled = {NAMES[name].kernels.select.__module__ for name in strength.COMPILED}
+    compile_loop = jit.compile_loop
+
+    def only_some(loop, *kernels):
+        module = kernels[0].__module__
+        if (
+            strength.full
+            or loop.__module__ == "brigand.live.loop"
+            or module in compiled
+            or not module.startswith("brigand.policies.")
+        ):
+            return compile_loop(loop, *kernels)
+        loop.py_func = loop
+        return loop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jit, "compile_loop", only_some)
         yield
 
 

@@ -4,8 +4,12 @@ import pytest
 
 full = False
 """Whether pytest was called with ``--full``; `conftest` sets it before it reads any test."""
-REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "KL-UCB", "LB-SDA", "CUSUM-UCB", "EXP3.S")
-"""The policies whose loops of the simulator and of live bandits are compiled in quick tests, too."""
+REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "TS-Beta", "UCB1", "LB-SDA", "KL-UCB", "CUSUM-UCB", "EXP3.S")
+"""Those that stand for all others where a test of many policies is quick."""
+COMPILED = (*REPRESENTATIVE, "SW-UCB", "ETC", "Random")
+"""The policies whose loops are compiled in quick tests; the kernels of others run as plain Python."""
+LIVE = REPRESENTATIVE[:4]
+"""Those of which live bandits are tried."""
 
 
 def runs(quick, everything):

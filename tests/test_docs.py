@@ -47,6 +47,7 @@ def test_the_page_has_the_files_that_it_speaks_of(folder):
     assert names == {"my_policy.py", "script_1.py", "test_my_policy.py", "study.yaml"}
 
 
+@pytest.mark.full
 def test_the_policy_runs_and_prints_what_the_page_shows(folder):
     printed = python(folder, "-W", "error", "script_1.py")
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
@@ -92,6 +93,7 @@ def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     assert all(0 < mean < 250 for mean in regret)
 
 
+@pytest.mark.full
 def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
     page = (PAGE.parent / "live.md").read_text(encoding="utf-8")
     _, _, code = next(block for block in blocks(page) if block[0] == "python")

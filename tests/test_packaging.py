@@ -158,11 +158,13 @@ def python(folder, code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
 
 
+@pytest.mark.full
 def test_a_bandit_serves_without_the_packages_of_research(tmp_path):
     done = python(tmp_path, WITHOUT.format(absent=set(ABSENT)) + SERVE)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.full
 def test_the_command_serves_without_the_packages_of_research(tmp_path):
     without = WITHOUT.format(absent=set(ABSENT) - {"pydantic"})  # which typer needs from 0.29 on
 

@@ -78,6 +78,7 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.full
 def test_an_edit_of_this_package_recompiles_and_runs_again_what_uses_it(tmp_path, run):
     """A comment: nothing. A policy's kernel: that policy. A shared kernel: those that call it."""
     copy = tmp_path / "copy" / "brigand"
@@ -155,6 +156,7 @@ def write_policies(folder, definitions):
     return f"{{{', '.join(names)}}}"
 
 
+@pytest.mark.full
 def test_what_a_kernel_reads_when_its_module_is_loaded_is_never_stale(tmp_path, run):
     policies = write_policies(tmp_path, STALE)
     (tmp_path / "other.py").write_text(
@@ -203,6 +205,7 @@ def upgrade(site, told, choice):
         )
 
 
+@pytest.mark.full
 def test_a_helper_package_that_is_upgraded_changes_what_runs(tmp_path, run):
     """In an environment of its own, which finds the rest where this one does."""
     environment = tmp_path / "environment"
@@ -308,6 +311,32 @@ def test_each_value_of_a_global_has_its_own_stamp(tmp_path, monkeypatch):
         made.VALUE = value
         found.append((stamps.of_compiled(made.f), stamps.of_values(made.f)))
     assert len({compiled for compiled, _ in found}) == len({values for _, values in found}) == len(VALUES)
+
+
+STAMPS = """
+import brigand as br
+from brigand import stamps
+from brigand.live import loop
+from brigand.simulation import step
+stamped, stamps.of_compiled = stamps.of_compiled, lambda *functions: print(stamped(*functions)) or ""
+for policy in br.CATALOGUE.values():
+    step.trace_loop(policy.kernels), step.simulation_loop(policy.kernels), loop.live_loop(policy)
+"""
+
+
+def test_another_process_has_the_same_stamps():
+    """Sets are in another order there, those among the constants of a function, too."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", STAMPS],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in (1, 2, 3)
+    ]
+    assert len(set(found)) == 1
 
 
 def test_modules_that_name_each_other_are_walked_once(tmp_path, monkeypatch):

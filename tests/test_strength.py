@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-HERE = ("conftest.py", "strength.py", "test_strength.py")
+HERE = ("ahead.py", "conftest.py", "strength.py", "test_strength.py")
 
 
 def test_the_page_lists_the_files_that_are_stronger_with_full():
@@ -12,7 +12,7 @@ def test_the_page_lists_the_files_that_are_stronger_with_full():
     stronger = {
         name
         for name, text in files.items()
-        if name not in HERE and re.search(r"^from strength import|mark\.full\b", text, re.MULTILINE)
+        if name not in HERE and re.search(r"^from strength import|mark\.(?:full|every)\b", text, re.MULTILINE)
     }
     page = (TESTS.parent / "docs" / "testing.md").read_text(encoding="utf-8")
     assert stronger == set(re.findall(r"^\| (\S+\.py) \|", page, re.MULTILINE))

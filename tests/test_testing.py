@@ -32,13 +32,14 @@ NO_CACHE = {
 }
 
 
-@pytest.mark.parametrize("name", some(ALL_CHECKS, ("a user's, with its faults",)))
+@pytest.mark.full
+@pytest.mark.parametrize("name", ALL_CHECKS)
 def test_good_policies_pass(name):
     policy, options = ALL_CHECKS[name]
     testing.check_policy(policy, **options)
 
 
-@pytest.mark.parametrize("name", some(NO_CACHE, ("FE with a window", "another range", "a prior", "chance")))
+@pytest.mark.parametrize("name", some(NO_CACHE, ("a prior",)))
 def test_good_policies_of_every_kind_pass_what_takes_one_process(name):
     policy, options = NO_CACHE[name]
     testing.check_policy(policy, skip=["cache"], **options)

@@ -8,8 +8,6 @@ import numbers
 import reprlib
 from typing import Any
 
-import numpy as np
-
 from brigand.errors import InvalidValueError, MissingPackageError
 
 MAX_STEPS = 2**53
@@ -18,7 +16,7 @@ MAX_STEPS = 2**53
 
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int within ``[low, high]``; booleans and floats are refused."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InvalidValueError(f"{name} must be an integer, not {value!r}.")
     result = int(value)
     if low is not None and result < low and high in (None, MAX_STEPS):
@@ -42,7 +40,7 @@ def number(
 
     Infinities are refused unless `infinite` is set.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidValueError(f"{name} must be a number, not {value!r}.")
     try:
         result = float(value)
@@ -73,6 +71,8 @@ def interval(name: str, low: object, high: object, factor: float = 1.0) -> tuple
 
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:
     """Return `values` (any one-dimensional, non-empty array-like of numbers) as a tuple of floats."""
+    import numpy as np
+
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":  # integers beyond 64 bits, fractions

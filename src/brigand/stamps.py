@@ -175,9 +175,11 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 def _code_digest(code: types.CodeType) -> str:
     """Return a hash of bytecode, without docstrings and where it stands."""
-    constants = [_code_digest(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    constants = [
+        _code_digest(c) if isinstance(c, types.CodeType) else _written(c) or repr(c) for c in code.co_consts
+    ]
     if _has_docstring(code):
-        constants[0] = "None"
+        constants[0] = repr(None)
     shape = (code.co_argcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCSTRING)
     names = (code.co_name, code.co_names, code.co_varnames, code.co_freevars)
     return _digest([code.co_code.hex(), repr(constants), repr(shape), repr(names)])

@@ -286,6 +286,7 @@ def test_many_rewards_and_a_narrow_terminal(shop, monkeypatch):
 # A terminal.
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="POSIX only")
 def test_show_goes_on_in_a_terminal_until_ctrl_c(shop):
     terminal, end = os.openpty()
@@ -333,6 +334,7 @@ def read_until(terminal, text, patience=120):
     return seen
 
 
+@pytest.mark.full
 def test_ask_in_a_process_of_its_own_ends_quietly_if_nobody_listens(shop):
     with subprocess.Popen(
         [COMMAND, "bandit", "ask", "shop", "-n", "20000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

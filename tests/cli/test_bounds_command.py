@@ -104,6 +104,7 @@ def test_a_mistake_ends_in_one_clear_error(arguments, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.full
 def test_the_paper_with_bounds(tmp_path):
     quick = ("paper", "--with-bounds", "--horizon", "300", "--out", tmp_path)
     done = brigand(*quick, "--runs", "3", "--figure", "stationary-bernoulli")

@@ -10,7 +10,7 @@ import pytest
 
 import brigand as br
 from cli.command import PROGRAM, brigand, in_a_process
-from strength import full, some
+from strength import some
 
 QUICK = ("--horizon", "300", "--runs", "3")
 
@@ -104,6 +104,7 @@ def test_a_mistake_ends_in_one_clear_error(arguments, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.full
 def test_a_terminal_without_special_characters_gets_plain_ones(tmp_path):
     done = subprocess.run(
         [
@@ -129,9 +130,9 @@ def test_the_same_command_writes_the_same_data_and_figures(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.full
 def test_validate_compares_with_published_numbers_and_goes_on_where_it_was(tmp_path):
-    few = () if full else ("--at-most", "40")
-    arguments = ("validate", "--quick", "--table", "Besson's thesis", *few, "--out", tmp_path)
+    arguments = ("validate", "--quick", "--table", "Besson's thesis", "--out", tmp_path)
     done = brigand(*arguments)
     assert done.returncode == 0, done.stderr
     assert "differ for a known reason, 0 for an unknown one." in done.stdout

@@ -127,6 +127,7 @@ def test_one_policy_needs_no_name_and_of_several_one_is_named(results, instances
         figures.bounds(instances, "FE")
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("arms", [[br.Bernoulli(0.5)], [br.Bernoulli(0.5)] * 2], ids=len)
 @pytest.mark.parametrize("horizon", [1, 30])
 def test_environments_without_regret_are_drawn_too(arms, horizon, tmp_path):

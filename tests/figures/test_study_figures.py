@@ -175,6 +175,7 @@ def test_swept_parameters_become_lines(results):
     assert set(found["T"][0]["panel"]) == {"random (phases = 1)", "random (phases = 2)", "fixed"}
 
 
+@pytest.mark.full
 def test_all_figures_that_make_sense_are_drawn(results):
     found = list(drawings(results))
     assert list(dict.fromkeys(drawing.kind for drawing in found)) == list(FIGURES)

@@ -25,7 +25,7 @@ from live.common import (
     state,
     table,
 )
-from strength import some
+from strength import LIVE, some
 
 LEARNED, HISTORY = br.Told.LEARNED, br.Told.HISTORY
 
@@ -82,12 +82,13 @@ def share_of_a_new_arm(policy, seed):
     return shares / 5000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("sequence", "least"),
     [
         pytest.param(br.Linear(), 18, id="linear"),
-        pytest.param(br.AnytimeExponential(), 18, id="anytime", marks=pytest.mark.full),
-        pytest.param(br.Constant(100), 15, id="constant", marks=pytest.mark.full),
+        pytest.param(br.AnytimeExponential(), 18, id="anytime"),
+        pytest.param(br.Constant(100), 15, id="constant"),
     ],
 )
 def test_a_new_best_arm_gets_most_of_the_asks(sequence, least):
@@ -101,6 +102,7 @@ def test_a_new_best_arm_gets_most_of_the_asks(sequence, least):
     assert sum(share > 0.6 for share in shares) >= least
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "policy", [FE, SW_FE, br.ForcedExploration(br.Constant(50))], ids=["FE", "SW-FE", "constant"]
 )
@@ -220,7 +222,7 @@ def test_a_removed_arm_is_never_chosen_and_its_rewards_are_history(make):
         bandit.record([("b", 0.5)])
 
 
-@pytest.mark.parametrize("name", some(POLICIES))
+@pytest.mark.parametrize("name", some(POLICIES, LIVE))
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32), changes=st.lists(st.integers(0, 59), max_size=6), k=st.integers(1, 4))
 def test_with_every_policy_only_available_arms_are_chosen(name, seed, changes, k):

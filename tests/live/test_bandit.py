@@ -28,7 +28,7 @@ from live.common import (
     state,
     table,
 )
-from strength import some
+from strength import LIVE, some
 
 LEARNED, REPEATED, HISTORY = br.Told.LEARNED, br.Told.REPEATED, br.Told.HISTORY
 THOMPSON = br.ThompsonBeta()
@@ -235,6 +235,7 @@ def test_the_largest_rewards_leave_everything_finite(make):
     bandit.ask(3)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("policy", "reward", "match"),
     [
@@ -352,7 +353,7 @@ def test_threads_share_a_bandit(make, policy):
         assert row["mean"] == math.fsum(known) / len(known)
 
 
-@pytest.mark.parametrize("name", ["FE-Linear", "TS-Beta", "LB-SDA", "SW-FE-Exp"])
+@pytest.mark.parametrize("name", some(["FE-Linear", "TS-Beta", "LB-SDA", "SW-FE-Exp"], LIVE))
 def test_two_bandits_on_one_store_taking_turns_choose_as_the_simulator(url, name):
     """In turn, they are the simulator."""
     policy, n = policy_for(name, 3), 60
@@ -399,7 +400,9 @@ def test_an_iterator_passed_to_a_call_may_ask_the_bandit(make):
 
 @pytest.mark.parametrize(
     "name",
-    some(["FE-Linear", "FE-Exp", "SW-FE-Linear", "UCB1", "TS-Beta", "LB-SDA", "BESA", "GLR-klUCB-local"]),
+    some(
+        ["FE-Linear", "FE-Exp", "SW-FE-Linear", "UCB1", "TS-Beta", "LB-SDA", "BESA", "GLR-klUCB-local"], LIVE
+    ),
 )
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), k=st.integers(1, 4), n=st.integers(0, 40), known=st.floats(0, 1))

@@ -159,7 +159,7 @@ def test_the_evidence_against_the_truth_is_a_supermartingale(values):
             assert expected == pytest.approx([1.0] * 7, rel=1e-12)
 
 
-@pytest.mark.parametrize(("p", "rate"), [(0.02, 0.03155), (0.5, 0.03738)])
+@pytest.mark.parametrize(("p", "rate"), [(0.02, 0.03155), pytest.param(0.5, 0.03738, marks=pytest.mark.full)])
 def test_the_exact_probability_of_ever_missing_is_below_the_level(p, rate):
     assert of_zero_one(of_range, p, 1, 2000) == pytest.approx(rate, abs=1e-5)
 
@@ -210,6 +210,7 @@ def play(means, level, steps, runs, rng):
     return wrong, claimed
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("means", [(0.5, 0.5, 0.5), (0.05, 0.05), (0.3, 0.2, 0.3)])
 def test_under_adaptive_allocation_false_claims_are_no_more_than_allowed(means):
     rng = np.random.default_rng(4)
@@ -263,6 +264,7 @@ def test_zero_one_rewards_are_missed_as_often_as_stated(p, rate):
     assert of_zero_one(asymptotic, p, MINIMUM, 2000) == pytest.approx(rate, abs=1e-4)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("draw", "mean", "stated"),
     [("normal", 0, 0.036), ("exponential", 1, 0.054), ("lognormal", math.exp(0.5), 0.098)],

@@ -219,7 +219,7 @@ def scene_kills(url, kills):
 
 
 def test_a_process_that_is_killed_loses_nothing_on_disk(warm, tmp_path):
-    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", runs(20, 200))
+    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", runs(10, 200))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 
@@ -272,7 +272,7 @@ def scene_killed_beside_others(url, kills):
 
 
 def test_a_process_that_is_killed_disturbs_no_other(warm, url):
-    print(warm(scene_killed_beside_others, url, runs(3, 30)))
+    print(warm(scene_killed_beside_others, url, runs(1, 30)))
 
 
 # Killed while a bandit is made.
@@ -305,8 +305,9 @@ def scene_killed_while_creating(url, kills):
     return counts
 
 
+@pytest.mark.full
 def test_a_bandit_is_made_wholly_or_not_at_all(warm, url):
-    print(warm(scene_killed_while_creating, url, runs(6, 30)))
+    print(warm(scene_killed_while_creating, url, 30))
 
 
 # Loss of power.

@@ -97,6 +97,7 @@ def scene_full(kind, folder):
         twin.follow(bandit)
 
 
+@pytest.mark.every(2)
 @both
 def test_a_full_disk_is_told_and_nothing_is_lost(warm, kind, tmp_path):
     warm(scene_full, kind, tmp_path)
@@ -144,6 +145,7 @@ def scene_almost_full(kind, folder):
     return outcomes
 
 
+@pytest.mark.every(2)
 @both
 def test_a_disk_that_becomes_full_within_a_call(warm, kind, tmp_path):
     outcomes = warm(scene_almost_full, kind, tmp_path)
@@ -163,6 +165,7 @@ def scene_full_for_the_log(kind, folder):
     return outcomes
 
 
+@pytest.mark.every(2)
 @both
 def test_a_disk_that_is_filled_by_the_log(warm, kind, tmp_path):
     assert {*warm(scene_full_for_the_log, kind, tmp_path)} == {True, False}
@@ -188,6 +191,7 @@ def scene_full_while_creating(kind, folder):
     return outcomes
 
 
+@pytest.mark.every(2)
 @both
 def test_a_disk_that_is_full_while_a_bandit_is_made(warm, kind, tmp_path):
     outcomes = warm(scene_full_while_creating, kind, tmp_path)

@@ -27,7 +27,7 @@ from live.common import (
     state,
 )
 from policies.expectations import expected
-from strength import REPRESENTATIVE, full, some
+from strength import LIVE, some
 
 STEPS = 160
 FEW = 40
@@ -63,7 +63,7 @@ SEEDS = st.integers(0, 2**64)
 ARMS = st.integers(2, 5)
 
 
-@pytest.mark.parametrize("name", some([*br.CATALOGUE, *OWN]))
+@pytest.mark.parametrize("name", some([*br.CATALOGUE, *OWN], LIVE))
 @settings(max_examples=4, deadline=None)
 @given(seed=SEEDS, k=ARMS, cut=st.integers(0, STEPS))
 def test_ask_and_tell_is_the_simulator_also_after_a_snapshot(name, seed, k, cut):
@@ -78,7 +78,7 @@ def test_ask_and_tell_is_the_simulator_also_after_a_snapshot(name, seed, k, cut)
     assert state(bandit) == state(again)
 
 
-@pytest.mark.parametrize("name", some([*br.CATALOGUE, *OWN]))
+@pytest.mark.parametrize("name", some([*br.CATALOGUE, *OWN], LIVE))
 @settings(max_examples=2, deadline=None)
 @given(
     seed=SEEDS,
@@ -114,9 +114,10 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.full
 def test_a_new_process_goes_on_with_every_policy(file, tmp_path):
     jobs, expected = [], {}
-    for number, name in enumerate([*br.CATALOGUE, *OWN] if full else REPRESENTATIVE[:3]):
+    for number, name in enumerate([*br.CATALOGUE, *OWN]):
         k, done = 2 + number % 4, 5 + number % 20
         policy = policy_of(name, k)
         rewards = rewards_for(policy, (FEW, k), number)
@@ -133,7 +134,7 @@ def test_a_new_process_goes_on_with_every_policy(file, tmp_path):
     assert json.loads(done.stdout) == expected
 
 
-@pytest.mark.parametrize("name", some(POLICIES))
+@pytest.mark.parametrize("name", some(POLICIES, LIVE))
 @settings(max_examples=3, deadline=None)
 @given(seed=SEEDS, k=ARMS, sizes=st.lists(st.integers(1, 12), min_size=1, max_size=8))
 def test_a_batch_is_as_many_asks_without_a_tell_between(name, seed, k, sizes):
@@ -178,7 +179,7 @@ def test_policies_that_need_the_horizon_say_so(name, file):
         br.Bandit.open(file, f"no {name}")
 
 
-@pytest.mark.parametrize("name", some(name for name in POLICIES if name not in NEED))
+@pytest.mark.parametrize("name", some((name for name in POLICIES if name not in NEED), LIVE))
 def test_policies_that_need_no_horizon_choose_as_the_simulator_does_without_it(name):
     policy = POLICIES[name]
     rewards = rewards_for(policy, (STEPS, 3), 1)
@@ -191,6 +192,7 @@ def test_the_oracle_knows_an_environment():
         br.Bandit(arms(3), br.CATALOGUE["Oracle"])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("where", ["memory", "store"])
 @pytest.mark.parametrize("name", ["FE-Exp", "FE-Linear", "Random", "NPTS"])
 def test_nothing_is_asked_beyond_the_horizon(name, where, file):

@@ -14,7 +14,6 @@ from hypothesis import given, settings, strategies as st
 import brigand as br
 from brigand.live import session
 from live.common import FE, RANDOM, SW_FE, Clock, contents, folder, loaded, play, rewards_for, state
-from strength import some
 
 NAMES = ["a", "b", "c", "d"]
 TIMEOUT, DEFAULT = 5.0, 0.5
@@ -224,7 +223,8 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", some(POLICIES, ("FE", "random")))
+@pytest.mark.full
+@pytest.mark.parametrize("name", POLICIES)
 @settings(max_examples=8, deadline=None)
 @given(calls=st.lists(CALLS, min_size=10, max_size=40), timeout=st.booleans(), seed=st.integers(0, 2**32))
 def test_a_bandit_is_the_same_in_memory_restored_reopened_and_replayed(name, url, calls, timeout, seed):

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import brigand as br
 from brigand.live import confidence, report
 from live.common import FE, MEANS, POLICIES, RANDOM, SW_FE, Clock, arms, fit, folder, policy_for
-from strength import some
+from strength import LIVE, some
 
 UCB = br.UCB1(0, 1)
 THOMPSON = br.ThompsonBeta()
@@ -115,7 +115,7 @@ def test_the_history_is_what_was_done(where):
         bandit.close()
 
 
-@pytest.mark.parametrize("name", some(POLICIES))
+@pytest.mark.parametrize("name", some(POLICIES, LIVE))
 def test_the_summary_is_what_was_done(name):
     """Numbers, means, shares; the interval is exact where the policy or the caller knows the range."""
     policy, rng = POLICIES[name], np.random.default_rng(3)
@@ -421,7 +421,7 @@ def test_large_numbers_are_readable():
     )
 
 
-@pytest.mark.parametrize("name", some(br.CATALOGUE))
+@pytest.mark.parametrize("name", some(br.CATALOGUE, LIVE))
 def test_every_policy_gives_reasons(name):
     policy, rng = policy_for(name, 3), np.random.default_rng(0)
     bandit = br.Bandit(arms(3), policy, seed=0, horizon=100)

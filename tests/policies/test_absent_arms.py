@@ -79,7 +79,7 @@ class Live:
 # The check of all policies, and one that fails it.
 
 
-@pytest.mark.parametrize("name", some(SETTINGS, br.CATALOGUE))
+@pytest.mark.parametrize("name", some(SETTINGS))
 def test_the_best_of_the_arms_that_are_left_is_found(name):
     testing.check_absent_arms(SETTINGS[name], best_pulls=expected(name).best_pulls_left)
 
@@ -157,6 +157,7 @@ def test_the_check_is_one_of_those_of_check_policy():
 SAME = [n for n in SETTINGS if not (expected(n).rows_matter or expected(n).knows_the_arms)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("policy", [*map(SETTINGS.get, SAME), br.EXP3(0.3), br.EXP3S(0.02, 0.2)], ids=repr)
 def test_rows_that_are_never_candidates_change_nothing(policy):
     """In the same random numbers, every decision is that of the policy that never heard of them."""
@@ -209,9 +210,8 @@ def coming_and_going(steps, n_arms, seed=3):
     return available
 
 
-@pytest.mark.parametrize(
-    "name", some(BRANCHING, ("SPRT-ETC", "SSMC", "KL-UCB", "EXP3.S", "SW-FE", "FE-Anytime"))
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", BRANCHING)
 def test_compiled_code_and_plain_python_make_the_same_decisions(name):
     available = coming_and_going(600, 5)
     runs = [Live(BRANCHING[name], [0.2, 0.4, 0.5, 0.6, 0.8], 600, c, draw=True) for c in (False, True)]
@@ -352,6 +352,7 @@ def test_a_challenger_that_is_gone_is_in_no_round(policy):
     assert run.go(60, [0, 1, 2]).count(1) >= 45
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", DUELS, ids=repr)
 def test_with_candidates_drawn_anew_at_every_step_the_best_of_them_is_pulled(policy):
     rng = np.random.default_rng(5)
@@ -500,6 +501,7 @@ def test_an_arm_that_outweighs_all_others_and_leaves_is_forgotten():
     assert np.isfinite(run.state.arms["weight"]).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", [br.EXP3(0.5), br.EXP3S(1e-9, 0.5)], ids=repr)
 def test_hundreds_of_leaders_that_leave_one_after_the_other_take_no_weight_with_them(policy):
     n_arms = 300

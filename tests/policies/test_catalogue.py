@@ -136,6 +136,7 @@ def test_a_new_policy_is_public_and_listed_and_its_paper_is_cited(package):
     assert ENTRY.strip() in python(package, *command, "cite", NAME)
 
 
+@pytest.mark.full
 def test_a_new_policy_is_tested_by_the_contract_and_by_the_checks_of_documentation(package):
     """Tests that compile or simulate are left out here: they take long, and are picked up in the same way."""
     files = ["policies/test_contract.py", "policies/test_absent_arms.py", "policies/test_catalogue.py"]

@@ -18,7 +18,7 @@ from brigand import testing
 from brigand.simulation.step import trace_loop
 from brigand.testing.contract import index_of
 from policies.expectations import OTHERS, expected
-from strength import REPRESENTATIVE, full, runs, some
+from strength import runs, some
 
 ENVIRONMENT = br.Environment.stationary([br.Bernoulli(p) for p in (0.3, 0.5, 0.5, 0.7)])
 POLICIES = {name: policy.informed(ENVIRONMENT) for name, policy in br.CATALOGUE.items()}
@@ -40,14 +40,16 @@ def setting(name: str) -> br.Policy:
     return SETTINGS[name]
 
 
+@pytest.mark.parametrize("name", some(SETTINGS))
 @pytest.mark.parametrize("kind", ["0/1", "unit", "normal", "huge"])
-def test_compiled_code_and_plain_python_make_the_same_decisions(setting, kind):
-    testing.check_compiled(setting, [kind])
+def test_compiled_code_and_plain_python_make_the_same_decisions(name, kind):
+    testing.check_compiled(SETTINGS[name], [kind])
 
 
-def test_a_second_run_with_other_numbers_does_not_compile_again(policy):
-    testing.check_compiled_once(policy)
-    assert len(trace_loop(policy.kernels).signatures) == 1
+@pytest.mark.parametrize("name", some(POLICIES))
+def test_a_second_run_with_other_numbers_does_not_compile_again(name):
+    testing.check_compiled_once(POLICIES[name])
+    assert len(trace_loop(POLICIES[name].kernels).signatures) == 1
 
 
 def test_selecting_changes_nothing_and_chooses_a_candidate(name):
@@ -67,25 +69,25 @@ def test_rewards_that_are_not_finite_are_refused(policy, bad):
     testing.check_refused_rewards(policy, [bad])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("shape", [(1, 1), (60, 1), (1, 4), (3, 4), (4, 4)], ids=str)
 def test_one_arm_one_step_and_fewer_steps_than_arms_work(setting, shape):
     testing.check_small_problems(setting, [shape])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("reward", [0.0, 1.0, 0.1, 0.3, -5.0, 1e150, 1e300, -1e300, 1e-300], ids=str)
 def test_constant_and_extreme_rewards_work(name, reward):
     every_arm = not (expected(name).prior or expected(name).knows_the_arms)
     testing.check_constant_rewards(SETTINGS[name], [reward], every_arm=every_arm)
 
 
-@pytest.mark.parametrize("name", some(POLICIES, REPRESENTATIVE[:4]))
+@pytest.mark.parametrize("name", some(POLICIES, ["UCB1"]))
 def test_a_seed_gives_the_same_bits_whatever_else_is_run(name):
     testing.check_same_bits(POLICIES[name])
 
 
-@pytest.mark.parametrize(
-    "name", some([name for name in SETTINGS if not expected(name).knows_the_arms], quick=POLICIES)
-)
+@pytest.mark.parametrize("name", some([name for name in SETTINGS if not expected(name).knows_the_arms]))
 def test_rewards_that_come_late_in_any_order_or_never(name):
     testing.check_late_rewards(
         SETTINGS[name],
@@ -96,13 +98,13 @@ def test_rewards_that_come_late_in_any_order_or_never(name):
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in POLICIES if not (expected(n).knows_the_arms or expected(n).commits)]
+    "name", some([n for n in POLICIES if not (expected(n).knows_the_arms or expected(n).commits)])
 )
 def test_without_any_reward_no_arm_is_preferred(name):
     testing.check_without_rewards(POLICIES[name])
 
 
-@pytest.mark.parametrize("name", br.CATALOGUE)
+@pytest.mark.parametrize("name", some(br.CATALOGUE))
 def test_it_learns(name):
     """200 runs; the bounds are at least 5 standard errors above what was measured."""
     testing.check_learns(br.CATALOGUE[name], regret=expected(name).regret)
@@ -123,13 +125,13 @@ def test_no_index_is_nan_when_all_rewards_have_come(name, rewards):
     testing.check_index(SETTINGS[name], [rewards])
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if not expected(name).scheduled])
+@pytest.mark.parametrize("name", some([name for name in POLICIES if not expected(name).scheduled]))
 def test_tied_arms_are_pulled_equally_often(name):
     """Policies with a schedule have tests of their own."""
     testing.check_ties(POLICIES[name], runs=runs(500, 2000))
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", some(POLICIES))
 def test_permuting_arms_permutes_pulls_in_distribution(name):
     """A schedule begins in order of index, so that it may stand one pull further for an arm."""
     slack = 1.0 if expected(name).scheduled else 0.0
@@ -152,6 +154,7 @@ def python_path(*folders: Path) -> str:
     return os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
 
 
+@pytest.mark.full
 def test_an_edit_in_a_module_that_a_users_policy_imports_is_noticed(tmp_path):
     """Numba does not look at other files: without a stamp it would run the old code."""
     (tmp_path / "helper.py").write_text("CHOICE = 0\n")
@@ -186,6 +189,7 @@ def choose_minus_1(parameters, header, arms, memory, candidates, rng):
     return -1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("select", [choose_number_k, choose_minus_1])
 def test_a_policy_that_chooses_an_arm_that_is_not_there_is_an_error(select, rewards01):
     @dataclass(frozen=True)
@@ -198,7 +202,7 @@ def test_a_policy_that_chooses_an_arm_that_is_not_there_is_an_error(select, rewa
         br.simulate(ENVIRONMENT, {"x": Wrong()}, 1000, 5)
 
 
+@pytest.mark.full
 def test_a_new_process_finds_everything_compiled_and_gives_the_same_bits():
     """A user's own policy too. The first process fills the cache, whatever was in it."""
-    names = br.CATALOGUE if full else REPRESENTATIVE[:3]
-    testing.check_cache(*(br.CATALOGUE[name] for name in names), own_policy.AuthorsUCB1())
+    testing.check_cache(*br.CATALOGUE.values(), own_policy.AuthorsUCB1())

@@ -40,6 +40,7 @@ def pulls_of(policy, means, told, seed):
     return pulls
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("lost", [1, 2])
 def test_the_best_arm_survives_the_loss_of_its_first_rewards(policy, lost):
@@ -49,6 +50,7 @@ def test_the_best_arm_survives_the_loss_of_its_first_rewards(policy, lost):
         assert pulls[1] > 1000
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_an_arm_that_never_pays_is_pulled_a_logarithm_of_times(policy):
     """2 n0 + log(n + 1), rounded up, after n pulls; n0: the rewards without which it is not compared."""

@@ -159,6 +159,7 @@ def test_two_figures_share_no_ids():
     assert {name[:2] for name in first | second} == {"a-", "b-"}
 
 
+@pytest.mark.full
 def test_the_file_is_whole_or_not_there(results, tmp_path, text):
     path = write_report(results, tmp_path / "x.html")
     assert path.read_text(encoding="utf-8") == text  # also: the same, however often it is made

@@ -20,9 +20,8 @@ from brigand.studies import expand
 from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
 from brigand.studies.work import compute, pieces, work
-from strength import runs
 
-KILLS = runs(3, 20)
+KILLS = 20
 DASK_KILLS = 3
 """A cluster takes seconds to start; twenty were tried once."""
 PROGRAM = shutil.which("brigand", path=str(Path(sys.executable).parent))
@@ -126,8 +125,9 @@ def test_running_again_does_nothing_and_a_change_recomputes_what_it_touches(tmp_
     assert json.loads((out / "manifest.json").read_text())["replications"] == 5
 
 
+@pytest.mark.full
 def test_two_processes_on_one_folder(tmp_path):
-    path = write(tmp_path, horizon=20_000, replications=runs(100, 300))
+    path = write(tmp_path, horizon=20_000, replications=300)
     run_study(path, tmp_path / "alone")
     command = [PROGRAM, "run", str(path), "--out", str(tmp_path / "both"), "--workers", "1"]
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -137,7 +137,7 @@ def test_two_processes_on_one_folder(tmp_path):
 
 def kill_at_random_moments(tmp_path, times, arguments):
     """Kill a run `times` times, then let it finish; print what was there after each, and what came last."""
-    path = write(tmp_path, horizon=20_000, replications=runs(150, 1500))
+    path = write(tmp_path, horizon=20_000, replications=1500)
     run_study(path, tmp_path / "whole")
     whole, out = contents(tmp_path / "whole"), tmp_path / "killed"
     command = [PROGRAM, "run", str(path), "--out", str(out), *arguments]
@@ -168,6 +168,7 @@ def kill_at_random_moments(tmp_path, times, arguments):
     assert there[-1] > 0
 
 
+@pytest.mark.full
 def test_kill_at_random_moments(tmp_path):
     kill_at_random_moments(tmp_path, KILLS, ["--workers", "2"])
 

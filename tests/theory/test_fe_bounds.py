@@ -139,6 +139,7 @@ def slope(x, y):
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
+@pytest.mark.full
 def test_orders_of_growth():
     """Pulls of the worse of two arms, m = 2: bound and simulation, T from 10^6 to 10^12."""
     environment = gaussians(0, 2)
@@ -187,7 +188,7 @@ def changing(number):
     return environment, br.ForcedExploration(sequence, window, reset_round=int(rng.integers(2))), horizon
 
 
-@pytest.mark.parametrize("number", range(100))
+@pytest.mark.parametrize("number", some(range(100), range(20)))
 def test_measured_regret_stays_below_theorem_2_corrected(number):
     """Mean over 60 runs, plus three standard errors."""
     environment, policy, horizon = changing(number)

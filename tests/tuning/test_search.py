@@ -40,6 +40,7 @@ def test_levels_follow_the_sequence_as_far_as_a_run_gets():
     assert levels == [1.0, 3.0, 6.0, 12.0, 24.0, 44.0]
 
 
+@pytest.mark.full
 def test_moving_steps_never_makes_things_worse_on_the_problems_it_sees():
     start = br.Constant(100.0)
     moved = search._move(start, PROBLEMS, Objective(), lambda text: None)
@@ -48,6 +49,7 @@ def test_moving_steps_never_makes_things_worse_on_the_problems_it_sees():
     assert np.all(np.diff(moved.values) >= 0)
 
 
+@pytest.mark.full
 def test_tuning_reports_problems_that_it_did_not_see():
     seen = set()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markdown import Markdown
 
 from brigand.errors import UnknownNameError
 
@@ -16,6 +14,9 @@ def errata(
     everything: Annotated[bool, typer.Option("--all", help="Show the whole page.")] = False,
 ) -> None:
     """List what in the paper does not hold as stated, with counterexamples, corrections and proofs."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
     from brigand.theory import errata as found
 
     console = Console()

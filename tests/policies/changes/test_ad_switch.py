@@ -152,6 +152,7 @@ def test_it_needs_the_horizon():
         AdSwitch().parameters(5, None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", LEARNERS, ids=repr)
 def test_it_learns(policy):
     """200 runs; random pulls cost 400. With the published constants nothing is eliminated in 2000 steps."""

@@ -184,6 +184,7 @@ def test_it_needs_the_horizon():
         AdaILTCB().parameters(5, None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", LEARNERS, ids=repr)
 def test_it_learns(policy):
     """50 runs of 20,000 steps: the forced exploration fades slowly. Random pulls cost 4000."""

@@ -53,6 +53,7 @@ class Reference:
             self.restarts += 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("policy", [CUSUMUCB(0.0, 2.0, M=8), PHTUCB(0.0, 2.0, xi=1.0)], ids=repr)
 def test_every_choice_is_the_definitions(policy):
     rng = np.random.default_rng(3)

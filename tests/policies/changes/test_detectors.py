@@ -58,6 +58,7 @@ def alarm_steps(policy, rewards):
     return steps, state
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "policy",
     [
@@ -103,17 +104,18 @@ def found(policy, before, after, n):
     return count
 
 
+@pytest.mark.full
 def test_ada_iltcb_sees_rises_and_falls_alike():
     """Its weights are not those of 1 - x: 400 runs each, of which about half find the change.
 
     Fisher's exact test at level 1e-4.
     """
     policy = AdaILTCB(length=0.25)
-    n = runs(60, 400)
+    n = 400
     rise, fall = found(policy, 0.3, 0.7, n), found(policy, 0.7, 0.3, n)
     assert stats.fisher_exact([[rise, n - rise], [fall, n - fall]]).pvalue > 1e-4
     assert min(rise, fall) > n / 4
-    assert found(policy, 0.5, 0.5, runs(15, 100)) == 0
+    assert found(policy, 0.5, 0.5, 100) == 0
 
 
 @pytest.mark.parametrize(
@@ -121,10 +123,10 @@ def test_ada_iltcb_sees_rises_and_falls_alike():
     [
         (CUSUMUCB(changes=1), 1.0, 20.0),
         (PHTUCB(changes=1), 1.0, 8.5),
-        (MUCB(changes=1), 0.005, 0.01),
-        (GLRKLUCB(), 0.005, 0.01),
-        (AdSwitch(), 0.005, 0.01),
-        (AdaILTCB(), 0.005, 0.01),
+        *(
+            pytest.param(policy, 0.005, 0.01, marks=pytest.mark.full)
+            for policy in (MUCB(changes=1), GLRKLUCB(), AdSwitch(), AdaILTCB())
+        ),
     ],
     ids=repr,
 )

@@ -140,6 +140,7 @@ def test_long_absence_neither_underflows_nor_divides_by_zero(gamma):
         assert policy.kernels.select(parameters, *state, np.arange(2), np.random.default_rng(0)) == 0
 
 
+@pytest.mark.full
 def test_they_follow_a_change():
     """Measured: a regret of 106 for both, of 450 to 520 without forgetting."""
     phases = [[br.Bernoulli(0.1), br.Bernoulli(0.6)], [br.Bernoulli(0.9), br.Bernoulli(0.6)]]

@@ -129,6 +129,7 @@ def test_the_tuning_by_hand():
         GLRKLUCB().parameters(k, None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("local", [True, False])
 def test_the_published_problem(local):
     """Besson's problem 1: 74 and 97 are published, our independent simulation gave 57 and 69."""

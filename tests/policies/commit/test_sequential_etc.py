@@ -111,9 +111,10 @@ def test_choices_follow_the_definition(policy, n_arms):
         assert br.trace(policy, rewards).tolist() == reference(policy, rewards)
 
 
+@pytest.mark.full
 def test_the_expected_stopping_time_of_the_sequential_test():
     """By Wald: about log(T D^2) / D^2 turns, and an overshoot of less than 4; 4.7 standard errors."""
-    gap, horizon, n = 0.5, 4000, runs(50, 300)
+    gap, horizon, n = 0.5, 4000, 300
     rng = np.random.default_rng(6)
     turns = []
     for _ in range(n):

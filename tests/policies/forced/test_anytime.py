@@ -93,6 +93,7 @@ def steps_of(n_arms, horizon, rewards, policy=POLICY, seed=0):
         yield t + 1, int(arm), state.header
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_arms", [2, 4])
 def test_thresholds_never_decrease_within_a_run(n_arms):
     for seed in range(20):
@@ -126,6 +127,7 @@ def test_after_1000_asks_without_a_reward_every_arm_is_pulled_again_as_soon(n_ar
     assert {arm for arm, _ in steps[1000:]} == set(range(n_arms))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_arms", [2, 3, 10])
 @pytest.mark.parametrize("kind", ["tied", "close", "none", "late", "worst last", "far"])
 def test_in_every_run_thresholds_are_at_most_exp_sqrt_r(n_arms, kind):

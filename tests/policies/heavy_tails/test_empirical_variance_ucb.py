@@ -60,6 +60,7 @@ def test_an_arm_without_spread_is_infinite_below_c_log_t(c, pulls):
     assert (arms == 0).sum() == pulls
 
 
+@pytest.mark.full
 def test_the_stand_in_leaves_the_best_arm_in_some_runs_and_ours_does_not():
     """Bernoulli(0.5) and (0.7): one pull each misleads in 15 % of the runs. Level below 1e-9, 200 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.5), br.Bernoulli(0.7)])
@@ -71,6 +72,7 @@ def test_the_stand_in_leaves_the_best_arm_in_some_runs_and_ours_does_not():
     assert stuck[1] == 0.0
 
 
+@pytest.mark.full
 def test_the_distribution_of_regret_is_that_of_the_authors_script():
     """Their medians over 100 runs are 510 (Bernoulli) and 585 (Gaussian), with quartiles far apart.
 

@@ -53,6 +53,7 @@ def reference(policy, x, t):
     return optimize.brentq(lambda theta: gap(policy, x, log, theta), middle, middle + step, xtol=1e-14)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("noise", ["normal", "heavy"])
 def test_every_index_and_choice_follow_the_definition(policy, noise):
@@ -113,6 +114,7 @@ def test_the_number_of_pulls_for_a_finite_index(policy):
     assert 12 * y ** (policy.q - 1) + parameters.factor * y**parameters.exponent == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.full
 def test_the_heuristic_finds_the_better_arm():
     """Random pulls cost 100. 20 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
@@ -140,6 +142,7 @@ def test_the_horizon_is_needed():
         EXACT.start(2, None)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", [ExtendedRobustUCB(4, 2, 3, 0.04), ExtendedRobustUCB(3, 1.5, 2, 0.005)])
 @pytest.mark.parametrize("place", [0, 200])
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e100])

@@ -51,6 +51,7 @@ def reference(policy, x, t):
     return optimize.brentq(lambda theta: gap(policy, x, log, theta), middle, middle + step, xtol=1e-14)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("noise", some(["normal", "heavy", "skew"], ["skew"]))
 def test_every_index_and_choice_follow_the_definition(policy, noise):
@@ -130,6 +131,7 @@ def test_the_solver_finds_the_fixed_point(slope):
         assert x == pytest.approx(y, rel=1e-13 / (1 - slope), abs=1e-300)
 
 
+@pytest.mark.full
 def test_the_heuristic_finds_the_better_arm():
     """Random pulls cost 400. 100 runs."""
     environment = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
@@ -159,6 +161,7 @@ def bound_after(policy, rewards):
     return lattimore.index(parameters, *state, 0, None)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("place", some([0, 1, 200, 398], [1]))
 @pytest.mark.parametrize("outlier", [1e6, -1e8, 1e9, 1e12, 1e150, -1e200, 1e300])
 def test_an_outlier_of_any_size_spoils_its_own_block_alone(place, outlier):

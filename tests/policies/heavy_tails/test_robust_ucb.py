@@ -10,7 +10,6 @@ import brigand as br
 from brigand.policies.heavy_tails import catoni, robust_ucb
 from brigand.policies.heavy_tails.robust_ucb import RobustUCB
 from policies.play import regret
-from strength import runs
 
 POLICIES = [
     RobustUCB("truncated", u=0.5),
@@ -61,6 +60,7 @@ def catonis(policy, x, t):
 REFERENCE = {"truncated": truncated, "median": median, "catoni": catonis}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("tails", ["normal", "heavy"])
 def test_every_index_and_choice_follow_the_definition(policy, tails):
@@ -144,11 +144,12 @@ def test_sums_are_made_anew_only_when_a_reward_expires():
     assert 1 <= times < 2 * math.log(2000) * math.log(2000)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("policy", "horizon", "n"),
     [
-        (RobustUCB("truncated", u=0.7), 100_000, runs(2, 10)),
-        (RobustUCB("median", v=0.21), 100_000, runs(2, 10)),
+        (RobustUCB("truncated", u=0.7), 100_000, 10),
+        (RobustUCB("median", v=0.21), 100_000, 10),
         (RobustUCB("catoni", v=0.21), 2000, 100),
     ],
     ids=["truncated", "median", "catoni"],

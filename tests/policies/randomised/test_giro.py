@@ -33,6 +33,7 @@ def test_the_index_by_hand():
     assert stats.chisquare([counts[:2].sum(), *counts[2:]], [expected[:2].sum(), *expected[2:]]).pvalue > 1e-5
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("a", [1.0, 0.4, 0.1])
 @pytest.mark.parametrize(
     "rewards", [[1.0, 0.0, 0.0, 1.0], [0.3, 1.0, 0.77, 0.0, 0.31], [0.2, 0.9], [0.5]], ids=str

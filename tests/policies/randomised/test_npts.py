@@ -77,6 +77,7 @@ def test_with_one_cell_the_counts_are_those_of_beta_thompson_sampling():
     assert stats.kstest(values, stats.beta(1 + successes, 1 + failures).cdf).pvalue > 1e-5
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("reward", [0.3, 0.5, 0.97])
 def test_rewards_are_rounded_to_neighbours_and_the_mean_is_kept(reward):
     """20,000 rewards on the grid of M = 3: binomial test at level 1e-5."""

@@ -11,7 +11,6 @@ import brigand as br
 from brigand.policies.subsampling import besa, samples
 from brigand.policies.subsampling.besa import BESA
 from policies.play import regret
-from strength import runs
 
 
 def taught(histories, key=0, policy=None):
@@ -164,6 +163,7 @@ def test_initial_pulls_fewest_first(n0):
     assert all(sorted(arms[4 * i : 4 * i + 4]) == [0, 1, 2, 3] for i in range(n0))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("laws", "mean", "sd"),
     [
@@ -174,7 +174,7 @@ def test_initial_pulls_fewest_first(n0):
 )
 def test_the_published_regret(laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
-    environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
+    environment, n = br.Environment.stationary(list(laws)), 400
     ours = regret(environment, BESA(), 20_000, n)[:, -1]
     error = math.hypot(ours.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
     assert abs(ours.mean() - mean) < 4 * error

@@ -12,6 +12,7 @@ from brigand.policies.subsampling.lb_sda import LBSDALM
 from brigand.policies.subsampling.sub_sampling import LBSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
 from policies.play import play, regret
+from strength import runs
 
 POWERS = {"none": None, "sqrt_log": 0.5, "cbrt_log": 1 / 3}
 
@@ -45,6 +46,7 @@ def limited_memory(rewards, least, extra, power, key):
     return chosen
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
 @pytest.mark.parametrize(("least", "extra"), [(10, 0), (1, 0), (4.5, 3.0), (10, 50)])
 def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
@@ -56,6 +58,7 @@ def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
         assert chosen == limited_memory(rewards, least, extra, POWERS[forced], key)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
 def test_unlimited_memory_is_lb_sda(forced):
     for key in range(3):
@@ -145,6 +148,7 @@ def test_sums_of_the_ring_are_exact():
                 assert total + residue == pytest.approx(math.fsum(rewards[-size:]), rel=1e-12, abs=1e-14)
 
 
+@pytest.mark.full
 def test_the_window_follows_a_change():
     environment = br.Environment.piecewise(
         [[br.Bernoulli(0.2), br.Bernoulli(0.5)], [br.Bernoulli(0.9), br.Bernoulli(0.5)]], starts=[1, 2001]
@@ -155,6 +159,7 @@ def test_the_window_follows_a_change():
     assert window < 150 < everything
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("policy", "instance", "mean", "error"),
     [
@@ -174,10 +179,11 @@ def test_the_authors_own_code_gives_the_same_regret(policy, instance, mean, erro
 def test_the_window_holds_what_was_told_of_its_pulls():
     """The third arm's rewards never come; the others' wait up to 30 steps."""
     policy = SlidingWindowLBSDA(100)
+    steps = runs(300, 1000)
     parameters, state = policy.parameters(3, 1000), policy.start(3, 1000, 5)
     rng = np.random.default_rng(0)
     pulled, told, waiting = [], {}, []
-    for step in range(1, 1001):
+    for step in range(1, steps + 1):
         arm = policy.kernels.select(parameters, *state, np.arange(3), rng)
         policy.kernels.pull(parameters, *state, arm)
         pulled.append(arm)
@@ -248,6 +254,7 @@ def test_memory_is_small_and_needs_no_horizon():
     assert len(SlidingWindowLBSDA(300).start(3, 50).memory) == 51
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("forced", POWERS)
 @pytest.mark.parametrize("window", [1, 2, 50])
 def test_an_arm_that_has_left_the_window_is_pulled(forced, window):

@@ -9,7 +9,6 @@ import brigand as br
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.ssmc import SSMC
 from policies.play import play, regret
-from strength import runs
 
 
 def wins(challenger, leader, r):
@@ -21,6 +20,7 @@ def wins(challenger, leader, r):
     return n < math.sqrt(math.log(r)) or sum(challenger) >= blocks.min()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("key", range(6))
 def test_it_is_its_definition_arm_by_arm(key):
     rng = np.random.default_rng(key)
@@ -72,6 +72,7 @@ def test_a_challenger_is_tested_again_against_old_blocks_when_it_has_grown():
     assert state.arms["lost"][0] == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("laws", "mean", "sd"),
     [
@@ -82,7 +83,7 @@ def test_a_challenger_is_tested_again_against_old_blocks_when_it_has_grown():
 )
 def test_the_published_regret(laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
-    environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
+    environment, n = br.Environment.stationary(list(laws)), 400
     ours = regret(environment, SSMC(), 20_000, n)[:, -1]
     error = math.hypot(ours.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
     assert abs(ours.mean() - mean) < 4 * error

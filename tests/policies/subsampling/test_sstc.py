@@ -12,7 +12,6 @@ from brigand.policies.subsampling.challenges import Challenges
 from brigand.policies.subsampling.ssmc import SSMC
 from brigand.policies.subsampling.sstc import SSTC, enters
 from policies.play import regret
-from strength import runs
 
 
 def beats(challenger, leader):
@@ -60,6 +59,7 @@ def play(policy, rewards, key=0, check=None):
     return chosen
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_arms", [2, 3, 4, 5])
 @pytest.mark.parametrize("key", range(3))
 def test_it_is_its_definition_arm_by_arm(key, n_arms):
@@ -146,6 +146,7 @@ def test_squares_that_overflow_leave_a_comparison_of_means():
         assert np.array_equal(compiled, plain)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("gap", "sd"), [(0.5, 1.0), (2.0, 1.0), (0.5, 2.0)])
 def test_pulls_grow_with_log_t_at_the_rate_of_the_lower_bound(gap, sd):
     """From T = 500 to 20,000, by 2 / log(1 + gap^2 / sd^2) for each unit of log T, times 0.65 to 1.05.
@@ -156,7 +157,7 @@ def test_pulls_grow_with_log_t_at_the_rate_of_the_lower_bound(gap, sd):
     more room). SSMC has 0.74, 0.33 and 0.18.
     """
     environment = br.Environment.stationary([br.Gaussian(0, sd), br.Gaussian(gap, 1)])
-    n = runs(100, 400)
+    n = 400
     early, late = regret(environment, SSTC(), 20_000, n, [500]).mean(axis=0) / gap
     rate = 2 / math.log(1 + gap**2 / sd**2)
     more = 4.5 * 0.03 * (math.sqrt(400 / n) - 1)

@@ -120,6 +120,7 @@ def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
     assert abs(wins - n * chance) < 4.5 * math.sqrt(n * chance * (1 - chance))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("policy", "laws", "mean", "sd"),
     [
@@ -133,7 +134,7 @@ def test_wr_comparisons_have_the_distribution_of_the_definition(ones):
 )
 def test_the_published_regret(policy, laws, mean, sd):
     """Baudry, Kaufmann, Maillard (5000 runs): z test with both standard errors, |z| < 4."""
-    environment, n = br.Environment.stationary(list(laws)), runs(40, 400)
+    environment, n = br.Environment.stationary(list(laws)), 400
     ours = regret(environment, policy, 20_000, n)[:, -1]
     error = math.hypot(ours.std(ddof=1) / math.sqrt(n), sd / math.sqrt(5000))
     assert abs(ours.mean() - mean) < 4 * error
@@ -175,6 +176,7 @@ def test_the_horizon_is_needed():
         WRSDA().start(3, None)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("reward", [0.0, 1.0, 0.1, -3.0, 1e150, 1e290])
 @pytest.mark.parametrize(
     ("policy", "apart"),
@@ -197,6 +199,7 @@ def test_arms_that_are_alike_are_pulled_in_turn(policy, apart, reward):
     assert np.ptp(np.bincount(chosen, minlength=4)) <= apart
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "policy",
     [

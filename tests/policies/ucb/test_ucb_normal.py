@@ -48,6 +48,7 @@ def test_it_is_equivariant_and_does_not_overflow():
     )
 
 
+@pytest.mark.full
 def test_it_learns_gaussian_arms_of_unequal_spread():
     """Uniform pulls have a regret of 1000."""
     environment = br.Environment.stationary([br.Gaussian(0.0, 2.0), br.Gaussian(1.0, 0.5)])
