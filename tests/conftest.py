@@ -41,8 +41,10 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("full"):
             return True
         every = item.get_closest_marker("every")
+        if every is None:
+            return False
         seen[item.function] += 1
-        return every is not None and (seen[item.function] - 1) % every.args[0] > 0
+        return (seen[item.function] - 1) % every.args[0] > 0
 
     out = [item for item in items if left_out(item)]
     config.hook.pytest_deselected(items=out)
