@@ -18,7 +18,7 @@ def runs(quick, everything):
 
 
 def some(names, quick=REPRESENTATIVE):
-    """Return parameters for a test: with ``--full`` all, where others than those named in `quick` are marked."""
+    """Return parameters for a test: those named in `quick`; with ``--full`` also the others, marked."""
     if not full:
         return [name for name in names if name in quick]
     return [name if name in quick else pytest.param(name, marks=pytest.mark.full) for name in names]
