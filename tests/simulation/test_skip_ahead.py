@@ -64,6 +64,42 @@ def test_with_constant_rewards_every_count_is_the_same(sequence, values):
         assert np.array_equal(step[name], skip[name]), name
 
 
+def random_sequence(rng):
+    """Return one of which few thresholds are whole, and some last + threshold are rounded."""
+    number = float(rng.choice([rng.uniform(0, 0.5), rng.uniform(0, 5), rng.integers(1, 400) / 100]))
+    return [
+        br.Linear(number, shift=int(rng.integers(-1, 3))),
+        br.Constant(10 * number),
+        br.Exponential(1 + number / 10),
+        br.Power(number),
+        br.Sequence(np.cumsum(rng.random(30) * number)),
+    ][rng.integers(5)]
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_random_sequences_end_and_have_the_counts_of_stepping(part):
+    """With slopes of 0.28 or 1.1 a rounded sum once said that an arm was due, and no step was made."""
+    rng = np.random.default_rng(part)
+    found = [br.Linear(slope) for slope in (0.14, 0.28, 1.1, 2.2, 2.7)] if part == 0 else []
+    found += [random_sequence(rng) for _ in range(runs(20, 300))]
+    for sequence in found:
+        environment = constants(*rng.permutation(int(rng.integers(1, 6))) / 5)  # no ties
+        horizon = int(rng.integers(1, 3000))
+        step, skip = both(environment, br.ForcedExploration(sequence), horizon, 1)
+        for name in ("pulls", "forced"):
+            assert np.array_equal(step[name], skip[name]), (sequence, environment, horizon, name)
+
+
+@pytest.mark.parametrize("horizon", [10**12 + 1, 10**15, 2**53 - 1, 2**53])
+@pytest.mark.parametrize("sequence", [br.Constant(), br.Exponential(), br.Linear()], ids=repr)
+def test_long_runs_end(sequence, horizon):
+    """Up to the longest horizon: there, too, every sum of a step and a threshold must be exact."""
+    regret = br.simulate(
+        constants(0.0, 1.0), {"x": br.ForcedExploration(sequence)}, horizon, 1, method="skip"
+    ).dataset["regret"]
+    assert 0 < float(regret[..., -1].squeeze()) < 10 * math.sqrt(horizon)
+
+
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 def test_with_constants_that_change_every_count_is_the_same(sequence):
     """Means then move, and the lead changes at a step that both must find."""

@@ -110,7 +110,8 @@ def play_fe(
             for k in range(1, n_arms):
                 if arms[k]["last"] < arms[oldest]["last"]:
                     oldest = k
-            if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= clock["threshold"]:
+            wait = whole(np.ceil(clock["threshold"]))  # whole steps: sums of floats are rounded
+            if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= wait:
                 arms[oldest]["forced"] += 1
                 counts[phase, oldest] += 1
                 pull_once(
@@ -133,8 +134,7 @@ def play_fe(
                 most = stop - step
                 for k in range(n_arms):
                     if k != leader:
-                        due = whole(np.ceil(arms[k]["last"] + clock["threshold"]))
-                        most = min(most, due - step)
+                        most = min(most, arms[k]["last"] + wait - step)
             n = play_greedy(
                 arms,
                 world.totals[phase, leader],
