@@ -30,6 +30,18 @@ def test_what_is_not_an_integer_is_refused_by_name(value):
         checks.integer("horizon", value)
 
 
+@pytest.mark.parametrize("value", [100_000, 1e5, np.float64(1e5), np.int64(100_000)], ids=repr)
+def test_a_whole_number_of_steps_may_be_a_float(value):
+    assert checks.steps("horizon", value) == 100_000
+    assert type(checks.steps("horizon", value)) is int
+
+
+@pytest.mark.parametrize("value", [1.5, 0.0, -1e5, 2.0**54, math.inf, math.nan, True, "1e5"], ids=repr)
+def test_other_floats_are_no_number_of_steps(value):
+    with pytest.raises(InvalidValueError, match=r"^horizon must be"):
+        checks.steps("horizon", value)
+
+
 @pytest.mark.parametrize("value", [1, 2, 7])
 def test_integers_may_lie_on_their_bounds(value):
     assert checks.integer("n", value, 1, 7) == value

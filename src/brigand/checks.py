@@ -27,6 +27,13 @@ def integer(name: str, value: object, low: int | None = None, high: int | None =
     return result
 
 
+def steps(name: str, value: object, low: int = 1) -> int:
+    """Return a number of steps as an int, at least `low`; 1e5 is one, 1.5 is not."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return integer(name, value, low, MAX_STEPS)
+
+
 def number(
     name: str,
     value: object,

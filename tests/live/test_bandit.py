@@ -194,6 +194,23 @@ def id_from(kind, bandit):
     )
 
 
+def test_a_reward_is_told_with_the_decision_or_its_id(make):
+    bandit = make()
+    one, two, three = bandit.ask(3)
+    assert bandit.tell(one, 0.5) is bandit.tell(two.id, 0.5) is br.Told.LEARNED
+    assert bandit.tell_many([(three, 0.25), (one, 0.5)]) == [br.Told.LEARNED, br.Told.REPEATED]
+    with pytest.raises(br.UnknownDecisionError, match="is no id of a decision of bandit"):
+        make().tell(one, 0.5)
+
+
+def test_what_has_no_order_is_refused_where_the_order_counts(make):
+    for names in ({"a", "b"}, frozenset("ab")):
+        with pytest.raises(br.InvalidValueError, match="a set has no order"):
+            br.Bandit(names, FE)
+    with pytest.raises(br.InvalidValueError, match="record takes pairs in the order of the decisions"):
+        make().record({"a": 1.0})
+
+
 @pytest.mark.parametrize("kind", NO_IDS)
 def test_an_id_that_names_no_decision_is_refused(make, url, kind):
     bandit = make()

@@ -108,6 +108,19 @@ def test_the_interval_is_right_for_very_large_and_very_small_rewards(size):
     )
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_results_can_be_pickled(asked):
+    """A process pool sends them so, whether or not their arrays have been labelled."""
+    results = br.simulate(
+        br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)]), {"x": br.UCB1(0, 1)}, 1e2, 3
+    )
+    if asked:
+        assert "regret" in results.dataset
+    again = pickle.loads(pickle.dumps(results))
+    assert again.dataset.identical(results.dataset)
+    assert again.policies == results.policies
+
+
 def test_an_unknown_name_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(br.UnknownNameError("policy", "UCB", ["UCB1"])))
     assert str(error) == "unknown policy 'UCB'. Did you mean 'UCB1'? Known: UCB1."

@@ -58,7 +58,7 @@ def bounds(
 
     if policy not in CATALOGUE:
         raise UnknownNameError("policy", policy, CATALOGUE)
-    checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    checks.steps("horizon", horizon)
     checks.integer("runs", runs, 1, checks.MAX_STEPS)
     checks.integer("seed", seed, 0)
     if workers is not None:

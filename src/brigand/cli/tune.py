@@ -42,7 +42,7 @@ def tune(
     from brigand.tuning.evaluate import Objective, Problems
 
     console = Console()
-    checks.integer("horizon", horizon, 2, checks.MAX_STEPS)
+    checks.steps("horizon", horizon, 2)
     checks.integer("held-out", held_out, 2)
     if workers is not None:
         checks.integer("workers", workers, 1)

@@ -70,7 +70,7 @@ def random_environment(family: str, n_arms: int, horizon: int, phases: int = 1, 
     if not isinstance(family, str) or family not in FAMILIES:
         raise UnknownNameError("family of rewards", family, FAMILIES)
     n_arms = checks.integer("n_arms", n_arms, 1)
-    horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    horizon = checks.steps("horizon", horizon)
     phases = checks.integer("phases", phases, 1)
     if phases > horizon:
         raise InvalidValueError(f"{phases} phases need at least as many steps, not {horizon}.")

@@ -181,13 +181,13 @@ class Bandit:
             session.keep(events)
         return decisions[0] if n is None else decisions
 
-    def tell(self, decision: str, reward: float) -> Told:
+    def tell(self, decision: str | Decision, reward: float) -> Told:
         """Tell the reward of a decision: in any order, at any time, at most once.
 
         Parameters
         ----------
-        decision : str
-            Its `Decision.id`.
+        decision : str or Decision
+            Its `Decision.id`, or the decision itself.
         reward : float
 
         Raises
@@ -201,8 +201,10 @@ class Bandit:
         """
         return self._tell([(decision, reward)])[0]
 
-    def tell_many(self, rewards: Mapping[str, float] | Iterable[tuple[str, float]]) -> list[Told]:
-        """Tell several rewards, given as ids and rewards: all, or none if one of them is refused.
+    def tell_many(
+        self, rewards: Mapping[str | Decision, float] | Iterable[tuple[str | Decision, float]]
+    ) -> list[Told]:
+        """Tell several rewards, each with its decision or the id: all, or none if one of them is refused.
 
         Errors are those of `tell`.
         """
@@ -261,6 +263,10 @@ class Bandit:
         list of str
             Ids of the decisions; they count as asks.
         """
+        if isinstance(rewards, Mapping):
+            raise InvalidValueError(
+                f"record takes pairs in the order of the decisions, such as [('a', 1.0)], not {rewards!r}."
+            )
         past = [Past(*row) for row in rewards]  # before the lock, as in `ask`
         with self._session.lock, self._session as session:
             now, engine = self._clock(), session.engine
@@ -364,7 +370,7 @@ class Bandit:
     def __repr__(self) -> str:
         return f"<Bandit {self._title}: {self._settings.policy!r}>"
 
-    def _tell(self, rewards: Iterable[tuple[str, float]]) -> list[Told]:
+    def _tell(self, rewards: Iterable[tuple[str | Decision, float]]) -> list[Told]:
         given = [(self._step_of(decision), self._checked(reward)) for decision, reward in rewards]
         with self._session.lock, self._session as session:
             now = self._clock()
@@ -477,8 +483,10 @@ class Bandit:
             events.append(Event(ASK, decision.step, arm, None, True, now, json.dumps(data)))
         return events
 
-    def _step_of(self, decision: str) -> int:
+    def _step_of(self, decision: str | Decision) -> int:
         """Return the step in a decision's id."""
+        if isinstance(decision, Decision):
+            decision = decision.id
         uid, _, step = decision.rpartition("-") if isinstance(decision, str) else ("", "", "")
         canonical = step.isascii() and step.isdigit() and step[0] != "0" and len(step) <= MOST_DIGITS
         if uid != self._uid or not canonical:

@@ -27,8 +27,10 @@ def check_arms(arms: Iterable[str]) -> list[str]:
     Raises
     ------
     InvalidValueError
-        There are none, or two have one name.
+        There are none, two have one name, or they are a set.
     """
+    if isinstance(arms, (set, frozenset)):  # a set of strings is in another order in every process
+        raise InvalidValueError("arms must be a list: a set has no order, and the order decides ties.")
     names = [check_name(arm) for arm in listed(arms)]
     if not names:
         raise InvalidValueError("a bandit needs an arm at least.")

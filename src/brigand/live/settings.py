@@ -57,7 +57,7 @@ class Settings:
                 f"policy must be a policy such as ForcedExploration(Linear()), not {policy!r}."
             )
         if horizon is not None:
-            horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+            horizon = checks.steps("horizon", horizon)
         if (reward_timeout is None) != (default_reward is None):
             raise InvalidValueError("reward_timeout and default_reward are given together, or not at all.")
         if reward_timeout is not None and default_reward is not None:

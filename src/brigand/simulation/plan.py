@@ -82,7 +82,7 @@ def make_plan(
     """
     if not isinstance(environment, Environment):
         raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
-    horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    horizon = checks.steps("horizon", horizon)
     check_sum("the environment", environment.reach, horizon)
     return Plan(
         environment,

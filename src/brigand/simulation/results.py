@@ -55,6 +55,10 @@ class Results:
         """The labelled arrays; made when they are first asked for, because xarray takes long to load."""
         return self._given() if callable(self._given) else self._given
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: the labelled arrays, made if they have not been asked for."""
+        return {"_given": self.dataset}
+
     @classmethod
     def from_arrays(
         cls,

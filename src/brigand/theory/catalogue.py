@@ -48,7 +48,7 @@ def bounds(environment: Environment, policy: Policy, horizon: int) -> tuple[Boun
         raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
     if not isinstance(policy, Policy):
         raise InvalidValueError(f"policy must be a policy such as UCB1(0, 1), not {policy!r}.")
-    horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    horizon = checks.steps("horizon", horizon)
     found: list[Bound] = []
     if isinstance(policy, ForcedExploration) and not policy.sequence.needs_steps:
         of_fe = forced_exploration_bounds if policy.window is None else sliding_window_bounds

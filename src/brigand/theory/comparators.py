@@ -79,7 +79,7 @@ def comparator_bounds(environment: Environment, policy: Policy, horizon: int) ->
     array([[ 10.,  nan],
            [299.,  nan]])
     """
-    checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+    checks.steps("horizon", horizon)
     make = _BOUNDS.get(type(policy))
     return () if make is None else (make(environment, policy),)
 

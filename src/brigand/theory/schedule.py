@@ -70,7 +70,7 @@ class Schedule:
         self, sequence: ExplorationSequence, n_arms: int, horizon: int, window: int | None = None
     ) -> None:
         self.n_arms = checks.integer("n_arms", n_arms, 1)
-        self.horizon = checks.integer("horizon", horizon, 1, checks.MAX_STEPS)
+        self.horizon = checks.steps("horizon", horizon)
         policy = ForcedExploration(sequence, window)
         if sequence.needs_steps:
             raise InvalidValueError(
