@@ -143,7 +143,7 @@ def test_a_new_policy_is_tested_by_the_contract_and_by_the_checks_of_documentati
     files += ["policies/test_docstrings.py", "test_architecture.py", "test_spec.py"]
     printed = python(
         package,
-        *("-m", "pytest", "-q", "-rA", "-n", "0", "-p", "no:cacheprovider"),
+        *("-m", "pytest", "--full", "-q", "-rA", "-n", "0", "-p", "no:cacheprovider"),
         *(str(ROOT / "tests" / file) for file in files),
         *("-k", f"({NAME} or UCBTuned or ucb_tuned) and not ({' or '.join(LONG)})"),
     )
