@@ -200,7 +200,7 @@ def test_sums_that_would_overflow_are_refused():
         ({"policies": {"x": 3}}, "'x' must be a policy"),
         ({"policies": {3: br.UCB1()}}, "name must be a non-empty string, not 3"),
         ({"horizon": 0}, "horizon must be >= 1, not 0"),
-        ({"horizon": 10.0}, "horizon must be an integer, not 10.0"),
+        ({"horizon": 10.5}, "horizon must be an integer, not 10.5"),
         ({"replications": 0}, "replications must be >= 1, not 0"),
         ({"replications": []}, "at least one replication"),
         ({"replications": [1, 1]}, "replications must be distinct"),
