@@ -78,7 +78,7 @@ def interval(name: str, low: object, high: object, factor: float = 1.0) -> tuple
 
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:
     """Return `values` (any one-dimensional, non-empty array-like of numbers) as a tuple of floats."""
-    import numpy as np
+    import numpy as np  # here: the command's help does without it
 
     try:
         array = np.asarray(values)

@@ -3,7 +3,7 @@
 A new release may change what is not documented. So nothing else in the package relies on it, and each
 shortcut is tested when it is first needed: it must give the numbers of the documented way, and look at no
 memory but the generator's own. Otherwise the documented way is taken, for the rest of the process and without
-a word: only time is lost. `in_use` says which shortcuts are taken.
+a warning: only time is lost. `in_use` says which shortcuts are taken.
 
 ================  ==========================================  =============================================
 shortcut          what it relies on                           documented way
@@ -20,6 +20,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -53,7 +54,11 @@ def in_use() -> dict[str, bool]:
 
 
 def _self_test(test: Callable[[], bool]) -> Callable[[], bool]:
-    """Make of a test the answer to whether it passes, found once in a process; an exception means no."""
+    """Make of a test the answer to whether it passes, found once in a process; an exception means no.
+
+    Any exception: nobody knows what another release raises, and the documented way still gives the numbers.
+    The reason is logged at level DEBUG.
+    """
 
     @functools.cache
     @functools.wraps(test)
@@ -61,6 +66,7 @@ def _self_test(test: Callable[[], bool]) -> Callable[[], bool]:
         try:
             return test()
         except Exception:
+            logging.getLogger(__name__).debug("%s: not in use", test.__name__, exc_info=True)
             return False
 
     return passes

@@ -179,7 +179,7 @@ def _code_digest(code: types.CodeType) -> str:
         _code_digest(c) if isinstance(c, types.CodeType) else _written(c) or repr(c) for c in code.co_consts
     ]
     if _has_docstring(code):
-        constants[0] = repr(None)
+        constants[0] = "None"
     shape = (code.co_argcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCSTRING)
     names = (code.co_name, code.co_names, code.co_varnames, code.co_freevars)
     return _digest([code.co_code.hex(), repr(constants), repr(shape), repr(names)])
