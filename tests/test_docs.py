@@ -63,6 +63,7 @@ def test_the_policy_passes_its_checks(folder):
     assert "3 passed" in printed
 
 
+@pytest.mark.full
 def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
     right = (folder / "my_policy.py").read_text(encoding="utf-8")
     careful = 'math.inf if needs_pull(arms[arm]["pulls"], 1.0, header["step"]) else math.nan'
@@ -76,6 +77,7 @@ def test_what_the_page_shows_of_a_failed_check_is_what_is_said(folder):
     assert " ".join(printed.split()) in " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
+@pytest.mark.full
 def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     study, _, load = plan_study(folder / "study.yaml", None)

@@ -197,6 +197,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_shortcut_that_does_not_lead_there_is_not_taken(change, expected, anew, monkeypatch):
     apply, lost = CHANGES[change]

@@ -324,6 +324,7 @@ for policy in br.CATALOGUE.values():
 """
 
 
+@pytest.mark.full
 def test_another_process_has_the_same_stamps():
     """Sets are in another order there, those among the constants of a function, too."""
     found = [

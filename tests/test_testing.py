@@ -364,6 +364,7 @@ BAD = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("policy", "name", "why"), BAD, ids=[f"{type(p).__name__}-{n}" for p, n, _ in BAD])
 def test_a_bad_policy_fails_its_check_with_the_reason(policy, name, why):
     with pytest.raises(AssertionError, match=why) as caught:
@@ -383,6 +384,7 @@ def test_check_policy_fails_with_the_check_that_fails_alone(policy):
         testing.check_policy(policy)
 
 
+@pytest.mark.full
 def test_check_policy_finds_what_only_compiled_code_does():
     with pytest.raises(AssertionError, match=r"Otherwise.* fails check_compiled: "):
         testing.check_policy(Otherwise(), skip=["cache"])

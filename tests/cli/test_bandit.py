@@ -347,6 +347,7 @@ def test_ask_in_a_process_of_its_own_ends_quietly_if_nobody_listens(shop):
 # Files.
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("decisions", [0, 13, 14])
 def test_an_export_is_the_history_and_an_import_of_it_the_same_bandit(
@@ -514,6 +515,7 @@ BAD_FILES = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("content", "message"),
     BAD_FILES,
@@ -600,6 +602,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     MISTAKES,

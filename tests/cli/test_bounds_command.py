@@ -50,6 +50,7 @@ def test_a_policy_without_bounds_says_so():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.full
 def test_plot_simulates_and_draws(tmp_path):
     done = brigand(
         "bounds",

@@ -62,6 +62,7 @@ def test_paper_writes_every_figure_with_its_data(tmp_path):
     assert last["mean"].to_dict() == pytest.approx(summary["mean"].to_dict())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "extra",
     some(

@@ -148,6 +148,7 @@ def possible(law):
     return law.xk if hasattr(law, "xk") else np.arange(law.ppf(1e-12), law.isf(1e-12) + 1)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous_rewards_pass_a_kolmogorov_smirnov_test_against_scipy(name):
     assert stats.kstest(drawn(name), CONTINUOUS[name][1].cdf).pvalue > LEVEL

@@ -180,6 +180,7 @@ def test_the_legend_says_that_no_upper_bound_is_proved(monkeypatch, results):
     assert "no proved upper bound" in legend.get_texts()[0].get_text()
 
 
+@pytest.mark.full
 def test_results_plot_writes_the_format_that_is_asked_for(results, tmp_path):
     for suffix in ("png", "svg", "pdf"):
         results.plot(tmp_path / f"x.y.{suffix}", title="words")

@@ -155,6 +155,7 @@ def test_ranks_join_what_does_not_differ():
     assert "less than CD apart" in legend(figure)[0]
 
 
+@pytest.mark.full
 def test_swept_parameters_become_lines(results):
     found = {parameter: (table, note) for parameter, table, note in sweeps(results, 10)}
     assert list(found) == ["window", "sequence.slope", "sigma", "phases", "T"]
@@ -196,6 +197,7 @@ def test_all_figures_that_make_sense_are_drawn(results):
     assert last.figure.legends[0].get_title().get_text() == "arms by mean gap over time, within each instance"
 
 
+@pytest.mark.full
 def test_of_many_policies_the_best_are_drawn_and_the_baseline(results):
     means = results.draws("fixed (T = 300)").mean().sort_values(kind="stable")
     again = StudyResults(results.folder)

@@ -392,6 +392,7 @@ def test_an_arm_that_was_never_available_comes_first(make):
     assert bandit.ask().arm == "c"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "policy", [FE, SW_FE, br.ForcedExploration(br.AnytimeExponential())], ids=["FE", "SW-FE", "anytime"]
 )

@@ -211,6 +211,7 @@ def test_what_has_no_order_is_refused_where_the_order_counts(make):
         make().record({"a": 1.0})
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("kind", NO_IDS)
 def test_an_id_that_names_no_decision_is_refused(make, url, kind):
     bandit = make()
@@ -219,6 +220,7 @@ def test_an_id_that_names_no_decision_is_refused(make, url, kind):
         bandit.tell(id_from(kind, bandit), 0.5)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", NO_REWARDS)
 def test_a_value_that_is_not_a_reward_is_refused(make, url, kind):
     bandit = make()
@@ -328,6 +330,7 @@ def test_bad_limits_of_the_history_are_refused(make, given):
 # Several at once.
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("policy", [FE, THOMPSON], ids=["FE", "Thompson"])
 def test_threads_share_a_bandit(make, policy):
     bandit = make(policy, 4)

@@ -124,7 +124,7 @@ def delays_of(kind, steps, rng):
 DELAYS = ["none", "random", "at the end", "reversed", "not for one arm", "only for the worst", "never"]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("delay", DELAYS)
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_forced_pulls_are_those_of_the_schedule_whatever_the_delays(name, delay):

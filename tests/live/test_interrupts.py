@@ -118,6 +118,7 @@ def scene_interrupted_everywhere(url, name, every):
     return tried, kept, n
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("place", ["memory", "store"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_may_be_interrupted_everywhere(warm, url, name, place):

@@ -98,6 +98,7 @@ def scene_exactly_once(url, policy, rounds):
     return looks
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("policy", "rounds"), [(FE, runs(60, 500)), (THOMPSON, runs(30, 100))], ids=["FE", "Thompson"]
 )

@@ -192,7 +192,7 @@ def test_the_oracle_knows_an_environment():
         br.Bandit(arms(3), br.CATALOGUE["Oracle"])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("where", ["memory", "store"])
 @pytest.mark.parametrize("name", ["FE-Exp", "FE-Linear", "Random", "NPTS"])
 def test_nothing_is_asked_beyond_the_horizon(name, where, file):

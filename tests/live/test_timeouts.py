@@ -252,6 +252,7 @@ def test_decisions_from_elsewhere_time_out_by_their_own_times(make):
 # Loaded again.
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("how", ["json", "store", "open", "replay"])
 @pytest.mark.parametrize("policy", [FE, SW_FE], ids=["FE", "SW-FE"])
 def test_timeouts_go_on_after_a_load(make, url, how, policy):

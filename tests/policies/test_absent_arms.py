@@ -79,6 +79,7 @@ class Live:
 # The check of all policies, and one that fails it.
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", some(SETTINGS))
 def test_the_best_of_the_arms_that_are_left_is_found(name):
     testing.check_absent_arms(SETTINGS[name], best_pulls=expected(name).best_pulls_left)
@@ -157,7 +158,7 @@ def test_the_check_is_one_of_those_of_check_policy():
 SAME = [n for n in SETTINGS if not (expected(n).rows_matter or expected(n).knows_the_arms)]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("policy", [*map(SETTINGS.get, SAME), br.EXP3(0.3), br.EXP3S(0.02, 0.2)], ids=repr)
 def test_rows_that_are_never_candidates_change_nothing(policy):
     """In the same random numbers, every decision is that of the policy that never heard of them."""
@@ -239,6 +240,7 @@ def rounds(sequence, means, available, window=None):
 MEANS = [0.9, 0.5, 0.3, 0.1, 0.95]
 
 
+@pytest.mark.every(9)
 @pytest.mark.parametrize("window", [None, 400])
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 def test_a_round_does_not_stand_still_while_an_arm_is_away(sequence, window):
@@ -250,6 +252,7 @@ def test_a_round_does_not_stand_still_while_an_arm_is_away(sequence, window):
         assert abs(rounds(sequence, MEANS, available, window)[0] - alone) <= 2
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("window", [None, 400])
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 def test_rounds_do_not_race_when_only_one_arm_is_available(sequence, window):
@@ -302,6 +305,7 @@ def test_an_arm_that_joins_late_is_forced_as_in_a_new_bandit_by_hand(sequence, g
     assert np.diff(pulls).tolist() == expected
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("sequence", [br.Linear(), br.Constant(30), br.Exponential(1.3)], ids=repr)
 def test_an_arm_that_joins_late_catches_up_and_changes_nothing_for_the_others(sequence):
     """With n pulls, n < r, it waits for f(n) steps, or one more where arm 1 is due at the same step."""
@@ -352,7 +356,7 @@ def test_a_challenger_that_is_gone_is_in_no_round(policy):
     assert run.go(60, [0, 1, 2]).count(1) >= 45
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("policy", DUELS, ids=repr)
 def test_with_candidates_drawn_anew_at_every_step_the_best_of_them_is_pulled(policy):
     rng = np.random.default_rng(5)

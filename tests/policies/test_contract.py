@@ -52,10 +52,12 @@ def test_a_second_run_with_other_numbers_does_not_compile_again(name):
     assert len(trace_loop(POLICIES[name].kernels).signatures) == 1
 
 
+@pytest.mark.every(3)
 def test_selecting_changes_nothing_and_chooses_a_candidate(name):
     testing.check_select(SETTINGS[name], every_arm=not expected(name).knows_the_arms)
 
 
+@pytest.mark.every(3)
 def test_a_state_saved_and_restored_goes_on_as_if_nothing_had_happened(policy):
     testing.check_restored_state(policy)
 
@@ -75,7 +77,7 @@ def test_one_arm_one_step_and_fewer_steps_than_arms_work(setting, shape):
     testing.check_small_problems(setting, [shape])
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("reward", [0.0, 1.0, 0.1, 0.3, -5.0, 1e150, 1e300, -1e300, 1e-300], ids=str)
 def test_constant_and_extreme_rewards_work(name, reward):
     every_arm = not (expected(name).prior or expected(name).knows_the_arms)
@@ -110,6 +112,7 @@ def test_it_learns(name):
     testing.check_learns(br.CATALOGUE[name], regret=expected(name).regret)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "name",
     some(

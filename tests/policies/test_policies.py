@@ -133,6 +133,7 @@ def explored(policy, horizon=2000, n_arms=5, seeds=20):
     return np.mean([br.trace(policy, rewards, seed=s) != 0 for s in range(seeds)], axis=0)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("policy", "epsilon"),
     [

@@ -52,6 +52,7 @@ def constants(*values):
     return br.Environment.stationary([br.Gaussian(value, 0) for value in values])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 @pytest.mark.parametrize(
     "values",
@@ -76,6 +77,7 @@ def random_sequence(rng):
     ][rng.integers(5)]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("part", range(10))
 def test_random_sequences_end_and_have_the_counts_of_stepping(part):
     """With slopes of 0.28 or 1.1 a rounded sum once said that an arm was due, and no step was made."""
@@ -145,7 +147,7 @@ def exact_pulls(means, threshold, horizon):
     return law
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("method", ["step", "skip"])
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.3, 0.8), (0.95, 0.4)], ids=str)
 @pytest.mark.parametrize("sequence", [br.Linear(2), br.Constant(3), br.Constant(math.inf)], ids=repr)

@@ -94,6 +94,7 @@ def brigand(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
 
 
+@pytest.mark.full
 def test_the_report_needs_nothing_else(page, text):
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"link", "img", "iframe", "object", "embed", "image", "video", "audio", "base"}

@@ -216,6 +216,7 @@ def test_the_schema_describes_every_key(tmp_path):
         assert word in text
 
 
+@pytest.mark.full
 def test_the_command_line_says_what_is_wrong_and_how_much_there_is_to_do(tmp_path):
     path = tmp_path / "study.yaml"
     path.write_text(GOOD)

@@ -327,6 +327,7 @@ def test_sw_ucb_stays_below_where_rewards_change():
     assert (limit < 0.9 * 20_000).sum() >= 2
 
 
+@pytest.mark.full
 def test_thompson_sampling_is_below_its_bound_on_average_over_problems():
     rng = np.random.default_rng(8)
     horizon, means = 300, []

@@ -50,6 +50,7 @@ def random_problem(number):
     return environment, sequence, int(math.exp(rng.uniform(math.log(30), math.log(20_000))))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("number", some(range(200), range(40)))
 def test_measured_pulls_and_regret_stay_below_every_corrected_bound(number):
     """Mean over 200 runs, plus three standard errors; and every run above the floor of eq. (1)."""
@@ -85,6 +86,7 @@ def test_pulls_keep_to_lemma_a_at_every_step_of_every_run(number):
     assert (least >= Schedule(sequence, environment.n_arms, horizon).rounds(np.arange(1, horizon + 1))).all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", THREE)
 @pytest.mark.parametrize("gap", [0.02, 0.5, 4.0])
 def test_theorem_1_is_its_sum(name, gap):
@@ -188,6 +190,7 @@ def changing(number):
     return environment, br.ForcedExploration(sequence, window, reset_round=int(rng.integers(2))), horizon
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("number", some(range(100), range(20)))
 def test_measured_regret_stays_below_theorem_2_corrected(number):
     """Mean over 60 runs, plus three standard errors."""

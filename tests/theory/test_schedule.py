@@ -76,6 +76,7 @@ def play(f, n_arms, horizon, greedy):
     return (np.array(column) for column in zip(*history, strict=True))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("n_arms", [2, 3, 5])
 def test_one_leader_makes_exactly_these_forced_pulls_and_rounds(sequence, n_arms):
@@ -88,6 +89,7 @@ def test_one_leader_makes_exactly_these_forced_pulls_and_rounds(sequence, n_arms
         assert np.array_equal(schedule.completed(steps, leader), rounds)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("n_arms", [1, 2, 3, 7])
 def test_rounds_and_forced_pulls_keep_to_lemma_a_whatever_is_greedy(sequence, n_arms):
@@ -163,6 +165,7 @@ def test_bounds_on_rounds_hold_over_10_to_the_12_steps(sequence):
     assert np.array_equal(ends, schedule.begin)
 
 
+@pytest.mark.every(24)
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=named)
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("m", some([0.0, 0.001, 0.003, 0.7, 30.0, 1e6, math.inf], [0.0, 0.7]))

@@ -24,6 +24,7 @@ def parameter(row):
     return pytest.param(row, id=name, marks=() if quick else pytest.mark.full)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", [parameter(row) for row in published.rows(quick=True)])
 def test_the_published_regret_is_ours(row):
     for found in check(row, min(row.runs, STEPS // max(row.published))):

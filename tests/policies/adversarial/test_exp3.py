@@ -149,6 +149,7 @@ def test_the_unit_moves_and_a_negligible_weight_comes_back():
     assert math.log(ratio) == pytest.approx(np.diff(state.arms["log_weight"])[0], abs=1e-9)
 
 
+@pytest.mark.full
 def test_exp3s_follows_a_change_and_exp3_does_not():
     """200 runs: the standard errors are below 5."""
     environment = br.Environment.piecewise(

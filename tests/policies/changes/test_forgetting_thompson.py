@@ -192,7 +192,7 @@ def least_count(kernels):
     return jit.compile_loop(loop, *kernels)
 
 
-@pytest.mark.every(4)
+@pytest.mark.full
 @pytest.mark.parametrize("places", [1, 1000])
 @pytest.mark.parametrize(
     "policy",
@@ -204,7 +204,7 @@ def least_count(kernels):
     ids=repr,
 )
 def test_no_posterior_falls_below_the_prior_in_a_long_run(policy, places):
-    steps = runs(3_000, 300_000)
+    steps = 300_000
     parameters, state = policy.parameters(5, steps), policy.start(5, steps, 3)
     loop = least_count(policy.kernels)
     assert loop(parameters, *state, np.arange(5), np.random.default_rng(0), steps, places) == 0.0

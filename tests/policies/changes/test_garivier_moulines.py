@@ -34,6 +34,7 @@ def select_in_order(parameters, header, arms, memory, candidates, rng):
 InOrder.kernels = br.Kernels(select_in_order, *SlidingWindowUCB.kernels[1:])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_authors_arm_sequence(traces, compiled):
     arms = br.trace(InOrder(300, xi=0.5), traces["rewards"], compiled=compiled)

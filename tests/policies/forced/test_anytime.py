@@ -64,6 +64,7 @@ def defined(rewards, window=None):
     return pulled, thresholds
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_arms", [2, 3, 7])
 @pytest.mark.parametrize("gap", [0.0, 0.3, 3.0])
 def test_a_run_is_that_of_the_definition(n_arms, gap):
@@ -280,6 +281,7 @@ def test_the_page_gives_the_threshold_after_pulls_without_rewards(n_arms, pulls,
     assert cells == pytest.approx(shown, rel=0.02)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("sequence", "pulls", "at_first"),
     [(ANYTIME, 3, 1000), (br.Exponential(), 0, 9000), (br.Linear(), 17, 500)],

@@ -234,6 +234,7 @@ def window_means(chosen, rewards, window, n_arms):
     return np.array([values[recent == k].mean() if (recent == k).any() else np.nan for k in range(n_arms)])
 
 
+@pytest.mark.full
 def test_window_means_stay_exact_over_ten_million_steps():
     """1e-12, relative, although rewards of 1e12 enter and leave the window all the time."""
     rng = np.random.default_rng(0)
@@ -260,6 +261,7 @@ def test_large_rewards_that_left_the_window_leave_no_residue():
     assert state.arms["mean"] == pytest.approx([1e-300, 2e-300], rel=1e-12)
 
 
+@pytest.mark.full
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     window=st.one_of(st.none(), st.integers(1, 30)),

@@ -99,6 +99,7 @@ def test_indices_are_infinite_at_usual_horizons(kurtosis, pulls):
     assert math.floor(least) + 1 == pytest.approx(pulls, abs=1)
 
 
+@pytest.mark.full
 def test_ten_arms_are_sampled_uniformly():
     """T = 20,000: pulls are binomial; 5 sigma, 10 arms: level 6e-6."""
     environment = br.random_environment("gaussian", 10, 20_000, seed=1)
@@ -106,6 +107,7 @@ def test_ten_arms_are_sampled_uniformly():
     assert np.abs(pulls[0, 0, -1].ravel() - 2000).max() < 5 * math.sqrt(1800)
 
 
+@pytest.mark.full
 def test_shifting_and_scaling_the_rewards_changes_no_choice():
     """A shift and a scale by powers of two of rewards with few digits, so that nothing is rounded."""
     rewards = np.round(np.random.default_rng(3).standard_normal((300, 3)) * 1024) / 1024

@@ -157,6 +157,7 @@ def test_newton_needs_few_iterations(kind, monkeypatch):
     assert values == again
 
 
+@pytest.mark.full
 def test_compiled_equals_plain_python():
     @numba.njit(error_model="numpy")
     def both(kind, mean, bound, sigma):

@@ -51,6 +51,7 @@ def last_block(r, k, n, m):
     return m - n
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
 @pytest.mark.parametrize("key", range(3))
 def test_lb_sda_is_its_definition_arm_by_arm(forced, key):
@@ -59,6 +60,7 @@ def test_lb_sda_is_its_definition_arm_by_arm(forced, key):
     assert np.array_equal(chosen, reference(rewards, last_block, POWERS[forced], key))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("key", range(3))
 def test_rb_sda_is_its_definition_arm_by_arm(key):
     rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))

@@ -98,6 +98,7 @@ def test_the_index_by_hand():
     assert kl_ucb_plus_plus.index(parameters, *state, 0, None) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("kind", "sigma"), FAMILIES)
 @pytest.mark.parametrize("c", [0.0, 3.0])
 def test_a_window_of_the_horizon_is_no_window(kind, sigma, c, rewards01):
@@ -141,6 +142,7 @@ def test_ties_are_broken_uniformly():
     assert stats.chisquare(counts[[0, 1, 3]]).pvalue > 1e-5
 
 
+@pytest.mark.full
 def test_the_window_follows_a_change():
     """Measured: a regret of 86 with the window, of 450 without."""
     phases = [[br.Bernoulli(0.1), br.Bernoulli(0.6)], [br.Bernoulli(0.9), br.Bernoulli(0.6)]]
