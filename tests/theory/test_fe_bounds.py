@@ -7,7 +7,7 @@ import pytest
 
 import brigand as br
 from brigand.theory import Schedule, bounds
-from brigand.theory.forced_exploration import growth
+from brigand.theory.forced_exploration import powers_sum
 from strength import some
 
 THREE = {"constant": br.Constant(), "linear": br.Linear(), "exponential": br.Exponential()}
@@ -53,7 +53,7 @@ def random_problem(number):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("number", some(range(200), range(40)))
 def test_measured_pulls_and_regret_stay_below_every_corrected_bound(number):
-    """Mean over 200 runs, plus three standard errors; and every run above the floor of eq. (1)."""
+    """Mean over 200 runs, plus three standard errors; and every run above the floor of eq. (10)."""
     environment, sequence, horizon = random_problem(number)
     policy = br.ForcedExploration(sequence)
     steps = sorted({max(1, horizon // 10), horizon})
@@ -61,7 +61,7 @@ def test_measured_pulls_and_regret_stay_below_every_corrected_bound(number):
     regret = runs.dataset["regret"].sel(policy="x").to_numpy()
     pulls = runs.dataset["pulls"].sel(policy="x").to_numpy()
     found = [b for b in bounds(environment, policy, horizon) if b.version == "corrected"]
-    assert {"Theorem 1", "eq. (1)"} <= {b.name for b in found}
+    assert {"Theorem 1", "Equation 10"} <= {b.name for b in found}
     wrong = environment.gaps[0] > 0
     for b in found:
         assert b.holds
@@ -98,12 +98,13 @@ def test_theorem_1_is_its_sum(name, gap):
     m = 8 / gap**2
     environment = gaussians(0, 0, gap)
     found = bounds(environment, br.ForcedExploration(sequence), horizon)
-    phi = np.where(rho > 0, np.minimum(1, 2 * np.exp(-rho / m) / -np.expm1(-1 / m)), 0)
+    greedy = np.append(0, steps) >= n_arms * schedule.without_greed
+    phi = np.where(greedy, np.minimum(1, 2 * np.exp(-rho / m)), 0)
     corrected = np.minimum(schedule.most_forced(steps) + np.cumsum(phi[:-1]), steps)
     assert named(found, "Theorem 1", "corrected").pulls(steps)[:, 0] == pytest.approx(corrected, rel=1e-10)
-    printed = rho[1:] + 2 * m * math.exp(1 / m) * np.cumsum(np.exp(-rho[1:] / m))
-    printed = np.minimum(printed, steps)
-    assert named(found, "Theorem 1", "as printed").pulls(steps)[:, 0] == pytest.approx(printed, rel=1e-10)
+    as_printed = rho[1:] + 2 * m * math.exp(1 / m) * np.cumsum(np.exp(-rho[1:] / m))
+    as_printed = np.minimum(as_printed, steps)
+    assert named(found, "Theorem 1", "as printed").pulls(steps)[:, 0] == pytest.approx(as_printed, rel=1e-10)
 
 
 @pytest.mark.parametrize("name", THREE)
@@ -162,13 +163,14 @@ def test_orders_of_growth():
             assert slope(horizons, [of(sequence, t) for t in horizons]) == pytest.approx(0.5, rel=0.02)
 
 
-def test_growth_is_at_least_its_sum():
-    rounds = np.arange(0, 80)
+def test_a_sum_of_powers_is_its_sum():
+    last = np.arange(0.0, 80.0)
     for a in (1.001, 1.1, 2.0, 7.0):
         for m in (0.0, 0.01, 0.5, 1 / math.log(a), 50.0):
-            b = math.log(a) - 1 / m if m > 0 else -math.inf
-            exact = [sum(math.exp(b * r) for r in range(1, n + 1)) for n in rounds]
-            assert (growth(a, m, rounds) >= np.array(exact) * (1 - 1e-12)).all()
+            for first in (1, 5):
+                q = math.exp(-1 / m) if m else 0.0
+                exact = [sum((a * q) ** r for r in range(first, int(n) + 1)) for n in last]
+                assert powers_sum(a, m, first, last) == pytest.approx(exact, rel=1e-11)
 
 
 def changing(number):
@@ -217,6 +219,7 @@ def test_theorem_2_is_its_sum(number):
     schedule = Schedule(policy.sequence, n_arms, horizon, tau)
     tau = min(tau, horizon)
     ends = np.cumsum(np.repeat(schedule.lengths, np.minimum(schedule.counts, horizon)))
+    silent = n_arms * max(schedule.without_greed - 2, 0)
     pulls = np.zeros(n_arms)
     for p, gaps in enumerate(environment.gaps):
         start = environment.starts[p]
@@ -226,11 +229,17 @@ def test_theorem_2_is_its_sum(number):
             m = 8 * sigma**2 / gaps[k] ** 2
             total = 0.0
             for block in range((clean - 1) // tau, (end - 1) // tau + 1):
-                until = min(end - block * tau, tau)
+                since, until = max(clean - 1 - block * tau, 0), min(end - block * tau, tau)
+                if since >= until:
+                    continue
                 total += float(schedule.most_forced(until))
-                for s in range(until):
-                    n = max(int(np.searchsorted(ends, s, side="right")) - 1, 0)
-                    total += min(1.0, 2 * math.exp(-n / m) / -math.expm1(-1 / m)) if n else 1.0
+                both = best = 0.0
+                for s in range(max(since, silent), until):
+                    n = max(int(np.searchsorted(ends, s, side="right")) - 1, 1)
+                    both += min(1.0, 2 * math.exp(-n / m))
+                    best += math.exp(-n / m)
+                steps = until - since
+                total += min(both, best + min(n + steps * math.exp(-n / m) for n in range(steps + 1)))
             room = max(end - clean + 1, 0)
             pulls[k] += max(min(end - start + 1, clean - start), 0) + (min(total, room) if room else 0)
     found = named(bounds(environment, policy, horizon), "Theorem 2", "corrected").pulls(horizon)
@@ -273,14 +282,24 @@ def test_conditions_that_fail_are_named():
     assert "sub-Gaussian rewards (" in theorem.missing
     with pytest.raises(br.InvalidValueError, match="Theorem 1 does not hold here: sub-Gaussian"):
         theorem.regret(100)
-    floor = named(bounds(heavy, br.ForcedExploration(), 1000), "eq. (1)", "corrected")
+    floor = named(bounds(heavy, br.ForcedExploration(), 1000), "Equation 10", "corrected")
     assert float(floor.regret(1000)) > 0
     changes = br.random_environment("gaussian", 3, 1000, 2)
     assert "rewards that do not change" in bounds(changes, br.ForcedExploration(), 1000)[0].missing
     scripts = br.ForcedExploration(window=100, reset_offset=1)
     assert "resets after" in named(bounds(changes, scripts, 1000), "Theorem 2", "corrected").missing
-    hard = named(bounds(changes, br.ForcedExploration(window=10), 1000), "Theorem 2", "as printed")
-    assert "a window of at least" in hard.missing
+    remark = named(
+        bounds(gaussians(0, 1, sigma=0.5), br.ForcedExploration(), 1000), "Remark 1, pulls", "as printed"
+    )
+    assert remark.missing == "Gaussian rewards of variance 1"
+    early = named(bounds(gaussians(0, 1), br.ForcedExploration(), 1000), "Remark 1, regret", "as printed")
+    assert early.missing == "T so large that m, 8, is less than log T"
+    order = next(
+        b
+        for b in bounds(gaussians(0, 1), br.ForcedExploration(br.Exponential(2.0)), 1000)
+        if b.kind == "order"
+    )
+    assert order.missing == "m log a, 5.55, less than 1"
 
 
 def test_equal_arms_and_one_arm_and_no_noise():

@@ -4,9 +4,11 @@ Write c_r = ceil(f(r)). The period of a forced arm is c_r + 1, and with l_0 = K 
 
 - round r takes at most l_r steps, whatever the rewards (``docs/errata.md``, lemma A). So after t steps at
   least rho(t) = max{n : l_0 + ... + l_(n-1) <= t} rounds are complete, and every arm was pulled in each.
-- an arm is forced at most once a round, so at most 1 + max{n : (c_1 + 1) + ... + (c_n + 1) <= t - 1} times.
+- an arm is forced at most once a round, and l_r steps or more after its last pull, so at most
+  1 + max{n : l_1 + ... + l_n <= t - 1} times.
+- in the rounds before the first R with c_R >= K the arms are pulled in turn, K steps a round, all forced.
 - if all greedy pulls go to one arm, arm k (0, 1, ...) is forced at the steps k + 1 + l_1 + ... + l_n, n = 0,
-  1, ...; the leader only in the rounds before the first R with c_R >= K, where nobody is greedy (lemma B).
+  1, ...; the leader only in the rounds before R (lemma B).
 
 Rounds of one length are kept as one group: there are at most sqrt(2 T) groups, and one for a constant f.
 """
@@ -103,17 +105,17 @@ class Schedule:
     def rounds(self, steps: ArrayLike) -> Steps:
         """Return rho: how many rounds are complete at least, for every reward sequence."""
         t = self._checked(steps)
-        return np.where(t < self.n_arms, 0, 1 + self._fits(t - self.n_arms, self.lengths))
+        return np.where(t < self.n_arms, 0, 1 + self._fits(t - self.n_arms))
 
     def most_forced(self, steps: ArrayLike) -> Steps:
         """Return H: how often an arm is forced at most, for every reward sequence."""
-        return 1 + self._fits(self._checked(steps) - 1, self.waits + 1)
+        return 1 + self._fits(self._checked(steps) - 1)
 
     def forced(self, steps: ArrayLike, leader: int) -> Steps:
         """Return h: forced pulls of each arm where all greedy pulls go to one, shape (*steps.shape, K)."""
         t, leader = self._checked(steps)[..., None], self._leader(leader)
         places = np.arange(1, self.n_arms + 1)
-        pulls = np.where(t < places, 0, 1 + self._fits(np.maximum(t - places, 0), self.lengths))
+        pulls = np.where(t < places, 0, 1 + self._fits(np.maximum(t - places, 0)))
         pulls[..., leader] = np.minimum(pulls[..., leader], self.without_greed)
         return pulls
 
@@ -121,8 +123,8 @@ class Schedule:
         """Return how many rounds are complete where all greedy pulls go to one arm."""
         t, leader = self._checked(steps), self._leader(leader)
         last = self.n_arms - (leader == self.n_arms - 1)
-        others = np.where(t < last, 0, 1 + self._fits(np.maximum(t - last, 0), self.lengths))
-        leads = np.where(t <= leader, 0, 1 + self._fits(np.maximum(t - leader - 1, 0), self.lengths))
+        others = np.where(t < last, 0, 1 + self._fits(np.maximum(t - last, 0)))
+        leads = np.where(t <= leader, 0, 1 + self._fits(np.maximum(t - leader - 1, 0)))
         return np.where(others > self.without_greed, others, np.minimum(others, leads))
 
     @functools.cached_property
@@ -131,11 +133,11 @@ class Schedule:
         place = int(np.searchsorted(self.waits, self.n_arms))
         return int(self.first[place]) if place < len(self.first) else FAR
 
-    def _fits(self, room: Steps, lengths: Steps) -> Steps:
-        """Return how many rounds 1, 2, ... of these lengths fit into so many steps."""
-        begin = np.cumsum(lengths * self.counts) - lengths * self.counts
+    def _fits(self, room: Steps) -> Steps:
+        """Return how many rounds 1, 2, ... fit into so many steps."""
+        begin = self.begin - self.n_arms
         group = np.searchsorted(begin, room, side="right") - 1
-        inside = np.minimum((room - begin[group]) // lengths[group], self.counts[group])
+        inside = np.minimum((room - begin[group]) // self.lengths[group], self.counts[group])
         return np.asarray(self.first[group] - 1 + inside)
 
     def _checked(self, steps: ArrayLike) -> Steps:
@@ -150,8 +152,8 @@ class Schedule:
         return checks.integer("leader", leader, 0, self.n_arms - 1)
 
 
-def doubt(schedule: Schedule, m: float, steps: Steps, *, reset: bool = False) -> Floats:
-    """Return a bound on the expected greedy pulls of an arm in the first so many steps.
+def doubt(schedule: Schedule, m: float, steps: Steps, *, reset: bool = False, means: int = 2) -> Floats:
+    """Return a bound on the expected number of greedy steps, of the first so many, at which a mean misleads.
 
     Parameters
     ----------
@@ -161,16 +163,22 @@ def doubt(schedule: Schedule, m: float, steps: Steps, *, reset: bool = False) ->
     steps : int64 array of shape (n,)
     reset : bool
         Count from a reset of SW-FE instead of from the start.
+    means : {1, 2}
+        Of how many arms: of the best and of the wrong one, or of one of them.
 
     Returns
     -------
     float64 array of shape (n,)
-        The sum of phi(pulls) over the steps, phi(n) = min(1, 2 exp(-n / m) / (1 - exp(-1 / m))): ``pulls``
-        are those that every arm has for certain before the step. They are rho, and nobody is greedy in
-        round 0; after a reset, at which a round may have been half complete, one less than the rounds that
-        fit.
+        The sum of phi(pulls) over the steps, phi(n) = min(1, means exp(-n / m)): ``pulls`` are those that
+        every arm has for certain before the step. They are rho; after a reset, at
+        which a round may have been half complete, one less than the rounds that fit. Steps at which nobody
+        is greedy are left out: those before round R, after a reset the first (R - 2) K.
     """
-    return accumulate(schedule, functools.partial(phi_sum, m), steps, reset=reset)
+    weigh = functools.partial(phi_sum, m, means)
+    in_turn = min(schedule.without_greed, schedule.horizon) - 2 * reset
+    silent = np.minimum(steps, schedule.n_arms * max(in_turn, 0))
+    of_all = accumulate(schedule, weigh, np.concatenate((steps, silent)), reset=reset)
+    return of_all[: len(steps)] - of_all[len(steps) :]
 
 
 def accumulate(
@@ -193,18 +201,20 @@ def accumulate(
     return np.asarray(before[group] + length * total(first, first + full) + partial)
 
 
-def phi_sum(m: float, first: Steps, end: Steps) -> Floats:
-    """Return the sum of phi(n) over first <= n < end, see `doubt`; phi is 1 for n <= 0."""
+def phi_sum(m: float, means: int, first: Steps, end: Steps) -> Floats:
+    """Return the sum of phi(n) over first <= n < end, see `doubt`.
+
+    phi(n) is phi(1) for n <= 0: nobody is greedy while an arm is absent from the window.
+    """
     if m == 0.0:
-        return np.clip(1.0 - first, 0.0, end - first)
+        return np.zeros(len(first))
     if m == math.inf:
         return np.asarray(end - first, np.float64)
-    share = -math.expm1(-1.0 / m)
-    certain = math.floor(m * math.log(2.0 / share))  # up to here phi is 1
-    ones = np.clip(certain + 1.0 - first, 0.0, end - first)
-    # Where all are ones nothing is left to sum; exp(1 / m) could overflow there.
-    start = np.maximum(first + ones, 1.0)
-    return np.asarray(ones + 2.0 / share * exp_sum(m, start, np.maximum(end, start)))
+    start = np.maximum(first, 1)
+    stop = np.maximum(end, start)
+    few = (end - first - (stop - start)) * min(1.0, means * math.exp(-1.0 / m))
+    ones = np.clip(math.floor(m * math.log(means)) + 1 - start, 0, stop - start)  # up to here phi is 1
+    return np.asarray(few + ones + means * exp_sum(m, start + ones, stop))
 
 
 def exp_sum(m: float, first: Steps | Floats, end: Steps) -> Floats:

@@ -1,11 +1,10 @@
 """Bounds for SW-FE, rewards that change: Theorem 2, Corollaries 4 to 6, Remark 2.
 
 Notation as in `brigand.theory.forced_exploration`; tau is the window, B the number of breakpoints so far, and
-m belongs to an arm and a phase. Pulls of an arm are counted while it is not optimal. Proofs of what is called
-corrected are in ``docs/errata.md``.
+m belongs to an arm and a phase. Pulls of an arm are counted while it is not optimal. What is printed is in
+`brigand.theory.printed`; proofs of what is called corrected are in ``docs/errata.md``.
 
-Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. What is called printed is put
-together from notes on the paper: an additive constant may differ from the page.
+Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import numpy as np
 from brigand.environments.environment import Environment
 from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.policies.forced.sequences import Constant, Exponential, Linear
+from brigand.theory import printed
 from brigand.theory.bound import (
     CORRECTED,
     ORDER,
@@ -33,10 +33,10 @@ from brigand.theory.bound import (
 from brigand.theory.forced_exploration import (
     arm_by_arm,
     exponential_rounds,
-    growth,
+    geometric,
     has_order,
-    printed_theorem,
-    product,
+    is_of_the_paper,
+    powers_sum,
     source_of,
     widths_of,
 )
@@ -62,7 +62,8 @@ def sliding_window_bounds(
     InvalidValueError
         f is not known beforehand.
     """
-    tau = min(policy.window or horizon, horizon)
+    window = policy.window or horizon
+    tau = min(window, horizon)
     needs = (
         is_sub_gaussian(environment),
         Condition("resets to round 0 or 1", policy.reset_round <= 1),
@@ -73,52 +74,38 @@ def sliding_window_bounds(
     phases = Phases(environment, tau)
     smallest, largest = phases.smallest_gaps, environment.gaps.max(axis=0)
     widths = widths_of(sigma, smallest)
-    hard = float(widths[np.isfinite(widths)].max(initial=0.0)) if needs[0].holds else math.nan
-    enough = Condition(
-        f"a window of at least m exp(1/m), {product(1, hard) / 2:.3g}", tau >= product(1, hard) / 2
-    )
-    printed_steps = np.array([tau])
 
-    def printed(m: float, steps: Steps) -> Floats:
-        """Return B tau + ceil(t / tau) times what Theorem 1 as printed says of tau steps."""
-        return phases.breakpoints(steps) * tau + -(-steps // tau) * printed_theorem(
-            schedule, m, printed_steps
-        )
+    def closed(name: str, version: str, legend: str, pulls: Callable[[float, Steps], Floats]) -> Bound:
+        """Return a bound on pulls from the smallest gap of an arm; each pull costs the largest."""
+        each = arm_by_arm(pulls, smallest, widths)
+        source = source_of(name, version)
+        return Bound(name, version, UPPER, source, legend, needs, _largest_cost(each, largest), each)
 
-    each = arm_by_arm(printed, smallest, widths)
-    yield Bound(
+    @functools.cache
+    def in_a_window() -> Schedule:
+        return Schedule(policy.sequence, environment.n_arms, max(window, horizon), policy.window)
+
+    yield closed(
         "Theorem 2",
         PRINTED,
-        UPPER,
-        source_of("Theorem 2", PRINTED),
-        "Theorem 2 as printed: B tau, and T / tau times Theorem 1 for tau steps",
-        (*needs, enough),
-        _largest_cost(each, largest),
-        each,
+        "Theorem 2 as printed: B tau, and T / tau times forced and greedy pulls in tau steps",
+        lambda m, steps: printed.theorem_2(in_a_window(), window, m, steps, phases.breakpoints(steps)),
     )
-    exact = phases.bound(sigma, lambda m, steps: _block(schedule, m, steps))
+    exact = phases.bound(sigma, schedule)
     yield Bound(
         "Theorem 2",
         CORRECTED,
         UPPER,
         source_of("Theorem 2", CORRECTED),
-        "Theorem 2, corrected: mixed windows, forced pulls and the doubt of every block between resets",
+        "Theorem 2, corrected: mixed windows, forced and greedy pulls of every block between resets",
         needs,
         exact[0],
         exact[1],
     )
-    for name, legend, block in corollaries(policy, environment.n_arms, tau):
-        closed = arm_by_arm(functools.partial(_closed, phases, block), smallest, widths)
-        yield Bound(
-            name,
-            CORRECTED,
-            UPPER,
-            source_of(name, CORRECTED),
-            legend,
-            needs,
-            _largest_cost(closed, largest),
-            closed,
-        )
+    for name, legend, pulls in printed_corollaries(policy, environment.n_arms, window, phases):
+        yield closed(name, PRINTED, legend, pulls)
+    for name, legend, forced, lengths in corollaries(policy, environment.n_arms, tau):
+        yield closed(name, CORRECTED, legend, functools.partial(_closed, phases, forced, lengths))
     for version, legend, order in orders(policy, tau, phases):
         yield Bound("Remark 2", version, ORDER, source_of("Remark 2", version), legend, needs[:1], order)
 
@@ -148,16 +135,9 @@ class Phases:
         return np.searchsorted(self.starts, steps, side="right") - 1
 
     def bound(
-        self, sigma: float, block: Callable[[float, Steps], Floats]
+        self, sigma: float, schedule: Schedule
     ) -> tuple[Callable[[Steps], Floats], Callable[[Steps], Floats]]:
-        """Return bounds on regret and on pulls.
-
-        Parameters
-        ----------
-        sigma : float
-        block : callable
-            ``block(m, steps)``: pulls of an arm in the first so many clean steps of a block, at most tau.
-        """
+        """Return Theorem 2, corrected: bounds on regret and on pulls."""
 
         def parts(steps: Steps) -> tuple[Floats, Floats]:
             regret = np.zeros(len(steps))
@@ -170,7 +150,7 @@ class Phases:
                 cost = np.zeros(len(steps))
                 for k in np.flatnonzero(gaps > 0):
                     m = float(widths_of(sigma, gaps[k : k + 1])[0])
-                    of_arm = np.minimum(self._clean_pulls(m, clean, last, block), room)
+                    of_arm = np.minimum(self._clean_pulls(m, clean, last, schedule), room)
                     pulls[:, k] += mixed + of_arm
                     cost += gaps[k] * of_arm
                 regret += mixed * gaps.max() + np.minimum(cost, room * gaps.max())
@@ -178,69 +158,120 @@ class Phases:
 
         return lambda steps: parts(steps)[0], lambda steps: parts(steps)[1]
 
-    def _clean_pulls(
-        self, m: float, first: int, last: Steps, block: Callable[[float, Steps], Floats]
-    ) -> Floats:
-        """Return the bound for steps first to last: whole blocks, and what has begun of the last one."""
-        blocks = np.maximum((last - 1) // self.tau - (first - 1) // self.tau, 0)
-        begun = (last - 1) % self.tau + 1
-        value = blocks * block(m, np.array([self.tau])) + block(m, np.maximum(begun, 1))
-        return np.asarray(np.where(last >= first, value, 0.0))
+    def _clean_pulls(self, m: float, first: int, last: Steps, schedule: Schedule) -> Floats:
+        """Return the bound for steps first to last: rest of a block, whole blocks, part of the last one."""
+        block, offset = divmod(first - 1, self.tau)
+        last_block, over = np.divmod(np.maximum(last, first) - 1, self.tau)
+        rest, whole = block_pulls(schedule, m, np.array([offset, 0]), np.array([self.tau, self.tau]))
+        several = rest + (last_block - block - 1) * whole
+        several = several + block_pulls(schedule, m, np.zeros_like(over), over + 1)
+        alone = block_pulls(schedule, m, np.full_like(over, offset), over + 1)
+        return np.where(last < first, 0.0, np.where(last_block > block, several, alone))
 
 
-def _block(schedule: Schedule, m: float, steps: Steps) -> Floats:
-    return schedule.most_forced(steps) + doubt(schedule, m, steps, reset=True)
+def block_pulls(schedule: Schedule, m: float, begin: Steps, end: Steps) -> Floats:
+    """Return a bound on an arm's pulls at the clean steps ``begin``, ..., ``end - 1`` after a reset.
+
+    Forced pulls, and the lesser of two bounds on greedy ones: both means may mislead; or the arm is pulled a
+    few times, and then its own mean is near enough.
+    """
+    both, best = (
+        doubt(schedule, m, end, reset=True, means=means) - doubt(schedule, m, begin, reset=True, means=means)
+        for means in (2, 1)
+    )
+    return np.asarray(schedule.most_forced(end) + np.minimum(both, own_pulls(m, end - begin) + best))
 
 
-def _closed(phases: Phases, block: Callable[[float], float], m: float, steps: Steps) -> Floats:
-    """Return B tau, and a block's bound as often as there are blocks, a breakpoint making one more."""
-    breaks = phases.breakpoints(steps)
-    return np.asarray(breaks * phases.tau + (-(-steps // phases.tau) + breaks) * block(m))
+def own_pulls(m: float, steps: Steps) -> Floats:
+    """Return the least of n + steps exp(-n / m) over n = 0, 1, ....
+
+    At most n pulls of an arm within tau steps see fewer than n of its rewards in their windows of tau steps
+    (Lemma 2); at any other step a mean of n or more misleads with the given probability.
+    """
+    if m == 0.0:
+        return np.asarray(np.minimum(steps, 1.0))
+    if m == math.inf:
+        return np.asarray(steps, np.float64)
+    near = np.clip(np.floor(m * np.log(np.maximum(steps, 1) / m)), 0.0, steps)
+    return np.minimum(*(n + steps * np.exp(-n / m) for n in (near, near + 1.0)))
+
+
+def _closed(
+    phases: Phases, forced: float, lengths: Callable[[float], tuple[float, float]], m: float, steps: Steps
+) -> Floats:
+    """Return B tau, and a block's bound as often as there are blocks."""
+    early, late = lengths(m)
+    own = float(own_pulls(m, np.array([phases.tau]))[0])
+    block = forced + min(early + 2 * late, own + early + late)
+    return np.asarray(phases.breakpoints(steps) * phases.tau + -(-steps // phases.tau) * block)
+
+
+def printed_corollaries(
+    policy: ForcedExploration, n_arms: int, tau: int, phases: Phases
+) -> Iterator[tuple[str, str, Callable[[float, Steps], Floats]]]:
+    """Yield name, legend and the bound as printed."""
+
+    def at(bound: Callable[[float, Steps, Steps], Floats]) -> Callable[[float, Steps], Floats]:
+        return lambda m, steps: bound(m, steps, phases.breakpoints(steps))
+
+    sequence, number = policy.sequence, policy.sequence.form(policy.window).number
+    if isinstance(sequence, Constant) and sequence.needs_span:
+        legend = "Corollary 4 as printed: T / tau (2 + 2 m log tau + sqrt(tau) (1 + m^2 exp(2/m)))"
+        yield "Corollary 4", legend, at(functools.partial(printed.corollary_4, tau))
+    if isinstance(sequence, Linear) and is_of_the_paper(sequence, tau) and number == 1.0:
+        legend = "Corollary 5 as printed: T / tau (1 + 2 m log tau + K^2 + sqrt(2 tau) + 3 m^3 exp(3/m))"
+        yield "Corollary 5", legend, at(functools.partial(printed.corollary_5, n_arms, tau))
+    if isinstance(sequence, Exponential) and is_of_the_paper(sequence, tau):
+        legend = "Corollary 6 as printed: rounds of a^r steps in each block, and a sum over its steps"
+        yield "Corollary 6", legend, at(functools.partial(printed.corollary_6, number, n_arms, tau))
 
 
 def corollaries(
     policy: ForcedExploration, n_arms: int, tau: int
-) -> Iterator[tuple[str, str, Callable[[float], float]]]:
-    """Yield name, legend and a bound on an arm's pulls in a block, for a sequence of the paper's.
+) -> Iterator[tuple[str, str, float, Callable[[float], tuple[float, float]]]]:
+    """Yield name, legend, H, and D1 and D2 of m, for a sequence of the paper's.
 
-    The pulls are at most B tau + (ceil(t / tau) + B) times, with c at most tau and l = max(K, ceil(c) + 1)
-    (erratum 16)::
+    An arm's pulls are at most ``B tau + ceil(t / tau) (H + min(D1 + 2 D2, A + D1 + D2))``, A that of
+    `own_pulls` for tau steps. With c at most tau, l = max(K, ceil(c) + 1) and q = exp(-1/m) (erratum 16)::
 
-        4   f(r) = c      1 + (tau - 1) / (ceil(c) + 1) + 2 l + 2 m (1 + m) l
-        5   f(r) = r      sqrt(2 tau + 1/4) - 1/2 + 2 K + 3 + 2 (1 + m) ((K + 2) m + m^2)
-        6   f(r) = a^r    1 + log(1 + (tau - 1) (1 - 1/a)) / log a + 2 K + a + a^2 + 2 (1 + m) (K m + a^2 G)
+        4   f(r) = c      H = 1 + (tau - 1) / l                           D1 = 2 l
+            D2 = l q / (1 - q)
+        5   f(r) = r      H = sqrt(2 tau + 1/4) - 1/2                     D1 = 2 K + 3
+            D2 = (K + 2) q / (1 - q) + q / (1 - q)^2
+        6   f(r) = a^r    H = 1 + log(1 + (tau - 1) (1 - 1/a)) / log a    D1 = 2 K + a + a^2
+            D2 = K q / (1 - q) + a^2 times the sum of (a q)^n
 
-    for K >= 2, G as in Corollary 3.
+    for K >= 2 in the third, where the sum is over n >= 1 as far as rounds of length a^n begin in tau steps.
     """
     sequence, form = policy.sequence, policy.sequence.form(policy.window)
     if isinstance(sequence, Constant) and math.isfinite(form.number):
-        wait = min(math.ceil(form.number), tau)
-        length = max(n_arms, wait + 1)
+        length = max(n_arms, min(math.ceil(form.number), tau) + 1)
         yield (
             "Corollary 4",
             "Corollary 4, corrected: Corollary 1 in every block, and the time that a reset costs",
-            lambda m: 1 + (tau - 1) / (wait + 1) + 2 * length + 2 * m * (1 + m) * length,
+            1 + (tau - 1) / length,
+            lambda m: (2.0 * length, length * geometric(m, 1, 1)),
         )
     if isinstance(sequence, Linear) and form.number == 1.0 and form.shift == 0:
         yield (
             "Corollary 5",
             "Corollary 5, corrected: Corollary 2 in every block, and the time that a reset costs",
-            lambda m: (
-                math.sqrt(2 * tau + 0.25) - 0.5 + 2 * n_arms + 3 + 2 * (1 + m) * ((n_arms + 2) * m + m * m)
-            ),
+            math.sqrt(2 * tau + 0.25) - 0.5,
+            lambda m: (2 * n_arms + 3.0, (n_arms + 2) * geometric(m, 1, 1) + geometric(m, 1, 2)),
         )
     if isinstance(sequence, Exponential) and form.number > 1.0 and form.shift == 0 and n_arms > 1:
         a = form.number
         rounds = exponential_rounds(a, np.array([tau - 1, tau]))
 
-        def block(m: float) -> float:
-            later = n_arms * m + a * a * float(growth(a, m, 1 + rounds[1:])[0])
-            return float(1 + rounds[0] + 2 * n_arms + a + a * a + 2 * (1 + m) * later)
+        def lengths(m: float) -> tuple[float, float]:
+            powers = float(powers_sum(a, m, 1, 1 + rounds[1:])[0])
+            return 2 * n_arms + a + a * a, n_arms * geometric(m, 1, 1) + a * a * powers
 
         yield (
             "Corollary 6",
             "Corollary 6, corrected: Corollary 3 in every block, and the time that a reset costs",
-            block,
+            float(1 + rounds[0]),
+            lengths,
         )
 
 
