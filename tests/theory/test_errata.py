@@ -9,6 +9,9 @@ from typer.testing import CliRunner
 import brigand as br
 from brigand.theory import errata
 
+WITHOUT_EXAMPLES = {19, 20, 23, 24, 26, 27}
+"""A citation, an order, and what only the authors' scripts show."""
+
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
 
@@ -24,6 +27,7 @@ def test_entries_are_numbered_and_complete():
     for entry in entries:
         assert entry.title
         assert "*Statement.*" in entry.text or "*Why it matters.*" in entry.text
+        assert ">>> " in entry.text or entry.number in WITHOUT_EXAMPLES
         assert "## " not in entry.text
     assert errata.page() == PAGE.read_text(encoding="utf-8")
 
@@ -33,6 +37,25 @@ def test_numbers_of_errata_in_the_code_exist():
     for path in Path(errata.__file__).parent.glob("*.py"):
         for number in re.findall(r"errat(?:um|a) (\d+)", path.read_text(encoding="utf-8")):
             assert 1 <= int(number) <= last
+
+
+def test_the_page_on_the_paper_has_every_equation_and_what_it_names_exists():
+    page = (PAGE.parent / "paper.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|(.+)\|$", page.partition("## Statement by statement")[2], re.MULTILINE)[2:]
+    cells = [[cell.strip() for cell in row.split(" | ")] for row in rows]
+    assert {len(row) for row in cells} == {4}
+    numbered = {int(n) for place, *_ in cells for n in re.findall(r"\((\d+)\)", place)}
+    assert numbered | {21} == set(range(1, 24))  # (20) to (22) are one row
+    entries = len(errata.errata())
+    corrected = {
+        int(n) for *_, found in cells for n in re.findall(r"\d+", "".join(re.findall("errat.*", found)))
+    }
+    # Of the authors' scripts only: 27.
+    assert corrected | {27} == set(range(1, entries + 1))
+    for name in re.findall(r"`br\.([\w.]+)`", " ".join(where for _, _, where, _ in cells)):
+        found = br
+        for part in name.split("."):
+            found = getattr(found, part)
 
 
 def test_the_command_lists_and_shows_them():

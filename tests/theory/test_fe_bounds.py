@@ -289,10 +289,10 @@ def test_conditions_that_fail_are_named():
     scripts = br.ForcedExploration(window=100, reset_offset=1)
     assert "resets after" in named(bounds(changes, scripts, 1000), "Theorem 2", "corrected").missing
     remark = named(
-        bounds(gaussians(0, 1, sigma=0.5), br.ForcedExploration(), 1000), "Remark 1, pulls", "as printed"
+        bounds(gaussians(0, 1, sigma=0.5), br.ForcedExploration(), 1000), "Equation 13", "as printed"
     )
     assert remark.missing == "Gaussian rewards of variance 1"
-    early = named(bounds(gaussians(0, 1), br.ForcedExploration(), 1000), "Remark 1, regret", "as printed")
+    early = named(bounds(gaussians(0, 1), br.ForcedExploration(), 1000), "Equation 14", "as printed")
     assert early.missing == "T so large that m, 8, is less than log T"
     order = next(
         b

@@ -114,7 +114,7 @@ def test_remark_1_is_above_the_corrected_corollary_where_m_is_below_log_t():
                 arms = [br.Gaussian(0, 1)] * (n_arms - 1) + [br.Gaussian(gap, 1)]
                 found = bounds(br.Environment.stationary(arms), br.ForcedExploration(), horizon)
                 named = {(b.name, b.version): b for b in found}
-                remark = named["Remark 1, pulls", "as printed"]
+                remark = named["Equation 13", "as printed"]
                 assert remark.pulls(horizon)[0] >= named["Corollary 3", "corrected"].pulls(horizon)[0]
 
 

@@ -43,8 +43,6 @@ EQUATIONS = {
     "Corollary 1": 6,
     "Corollary 2": 7,
     "Corollary 3": 8,
-    "Remark 1, pulls": 13,
-    "Remark 1, regret": 14,
     "Theorem 2": 15,
     "Corollary 4": 16,
     "Corollary 5": 17,
@@ -122,18 +120,18 @@ def forced_exploration_bounds(
             Condition(f"T so large that m, {largest:.3g}, is less than log T", largest < math.log(horizon)),
         )
         yield bound(
-            "Remark 1, pulls",
+            "Equation 13",
             PRINTED,
-            "Remark 1 as printed: (K + 2) (log T)^2 + 16 e (K + 1) (log T)^2 / gap^2",
+            "Equation 13 as printed: (K + 2) (log T)^2 + 16 e (K + 1) (log T)^2 / gap^2",
             lambda m, steps: np.full(len(steps), printed.remark_1_pulls(n_arms, m, horizon)),
             *asked,
         )
         yield Bound(
-            "Remark 1, regret",
+            "Equation 14",
             PRINTED,
             UPPER,
-            source_of("Remark 1, regret", PRINTED),
-            "Remark 1 as printed: 8 sqrt(e) (K + 1) sqrt(T) log T + (K + 2) (log T)^2 times the sum of gaps",
+            source_of("Equation 14", PRINTED),
+            "Equation 14 as printed: 8 sqrt(e) (K + 1) sqrt(T) log T + (K + 2) (log T)^2 times the sum of gaps",
             (*needs, *asked),
             lambda steps: np.minimum(printed.remark_1_regret(gaps, horizon), steps * gaps.max()),
         )
