@@ -54,9 +54,19 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
+from brigand.policies.base import (
+    BoundedPolicy,
+    Estimated,
+    Header,
+    Kernels,
+    State,
+    Table,
+    need_horizon,
+    record,
+)
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
 from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.estimates import REMEMBERED, known_unit_mean
 from brigand.policies.kernels.randomness import uniform_at
 
 # total: n; width: sqrt(xi log n); owed: forced pulls that are still to be made
@@ -253,7 +263,7 @@ class CUSUMUCB(BoundedPolicy):
     forced: bool = False
     changes: int | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_cusum)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_cusum, estimate=known_unit_mean)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -271,6 +281,10 @@ class CUSUMUCB(BoundedPolicy):
     def must_know(self) -> str:
         tuning = ", T, the number of breakpoints" if None in (self.alpha, self.h) else ""
         return f"{super().must_know}, the smallest change, M rewards between changes{tuning}"
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     def parameters(self, n_arms: int, horizon: int | None) -> CUSUMUCBParameters:
         alpha, h = tuned(self, horizon)
@@ -300,7 +314,7 @@ class PHTUCB(BoundedPolicy):
     xi: float = 0.5
     changes: int | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_pht)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_pht, estimate=known_unit_mean)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -315,6 +329,10 @@ class PHTUCB(BoundedPolicy):
     def must_know(self) -> str:
         tuning = ", T, the number of breakpoints" if None in (self.alpha, self.h) else ""
         return f"{super().must_know}, the smallest change{tuning}"
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     def parameters(self, n_arms: int, horizon: int | None) -> PHTUCBParameters:
         alpha, h = tuned(self, horizon)

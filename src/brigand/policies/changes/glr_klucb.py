@@ -56,10 +56,11 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import BERNOULLI, klucb_upper, negentropy
+from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.kernels.history import append, new_history, prefix_sum
 
 HEADER = record(step=0, used=0, restarts=0)
@@ -154,6 +155,11 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
 
 
 @kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    return parameters.low + parameters.width * arms[arm]["mean"], float(arms[arm]["n"])
+
+
+@kernel
 def change_found(parameters: Any, arms: Table, memory: Table, arm: int) -> bool:
     """Return whether G reaches its threshold for some s."""
     first, n = arms[arm]["first"], arms[arm]["n"]
@@ -240,7 +246,7 @@ class GLRKLUCB(BoundedPolicy):
     spacing: int = 10
     omega_scale: float = 0.05
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -264,6 +270,10 @@ class GLRKLUCB(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return f"{super().must_know}, T" + ("" if self.changes is None else " and the number of breakpoints")
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     @property
     def memory_cost(self) -> str:

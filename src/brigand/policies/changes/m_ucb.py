@@ -50,9 +50,10 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
 from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.estimates import REMEMBERED, known_unit_mean
 
 HEADER = record(step=0, restart=0, restarts=0, place=0, width=0.0)  # A; sqrt(2 log(t - tau)) of the next step
 ARM = record(
@@ -204,7 +205,7 @@ class MUCB(BoundedPolicy):
     changes: int | None = None
     least_change: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_unit_mean)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -236,6 +237,10 @@ class MUCB(BoundedPolicy):
         if self.gamma is None:
             return f"{known}, T, the number of breakpoints"
         return known + (", T" if None in (self.w, self.b) else "")
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     @property
     def memory_cost(self) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel, kernel_beside
-from brigand.policies.base import Header, Kernels, Table
+from brigand.policies.base import Header, Table
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import difference
 from brigand.policies.kernels.availability import available, is_available, miss, missing_at, n_places
@@ -267,8 +267,8 @@ def challenge_kernels(
     keep: Callable[..., None],
     take_turn: Callable[..., None] = take_turn,
     following: Callable[..., Any] = next_challenges,
-) -> Kernels:
-    """Return the kernels of a policy that pulls round by round.
+) -> tuple[Callable[..., Any], ...]:
+    """Return `select`, `pull`, `learn` and `miss` of a policy that pulls round by round.
 
     Parameters
     ----------
@@ -318,4 +318,4 @@ def challenge_kernels(
             challenges = following(parameters, header, arms, memory, None, header["step"])
             draw_round(enters, parameters, header, arms, memory, challenges)
 
-    return Kernels(select, pull, learn, miss)
+    return select, pull, learn, miss

@@ -42,8 +42,9 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, State, Table, need_horizon, record
+from brigand.policies.base import Estimated, Header, Kernels, Policy, State, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import difference, quotient, two_sum
+from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.subsampling.challenges import (
     FORCED,
     ROUNDS,
@@ -140,6 +141,14 @@ def keep(
     arms[arm]["kept_residue"] = lost
 
 
+@kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    kept = arms[arm]["kept"]
+    if kept == 0:
+        return math.nan, 0.0
+    return quotient(arms[arm]["kept_sum"], arms[arm]["kept_residue"], kept), float(kept)
+
+
 select, pull, learn, miss = challenge_kernels(enters, keep)
 
 
@@ -160,7 +169,7 @@ class LBSDALM(Policy):
     extra: float = 0.0
     forced: str = "cbrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
@@ -177,6 +186,10 @@ class LBSDALM(Policy):
     @property
     def must_know(self) -> str:
         return "nothing but T, for its memory" if math.isinf(self.least) else "nothing"
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     @property
     def memory_cost(self) -> str:

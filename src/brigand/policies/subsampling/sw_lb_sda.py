@@ -43,11 +43,12 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import difference, two_sum
 from brigand.policies.kernels.availability import available, n_places
 from brigand.policies.kernels.choices import break_tie
+from brigand.policies.kernels.estimates import known_mean, windowed
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import (
     FORCED,
@@ -248,7 +249,7 @@ class SlidingWindowLBSDA(Policy):
     window: int
     forced: str = "cbrt_log"
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "one-parameter exponential family, piecewise stationary"
@@ -263,6 +264,10 @@ class SlidingWindowLBSDA(Policy):
     @property
     def must_know(self) -> str:
         return "T and the number of breakpoints, for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:
