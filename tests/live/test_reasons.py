@@ -72,7 +72,7 @@ def test_a_pull_explores_unless_its_arm_is_the_best_the_policy_knows(name):
             waiting.remove(late)
             bandit.tell(*late)
     summary = bandit.summary()
-    np.testing.assert_allclose(summary["forced"] * summary["asked"], list(explored.values()), atol=1e-9)
+    np.testing.assert_allclose(summary["explored"] * summary["asked"], list(explored.values()), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", POLICIES)

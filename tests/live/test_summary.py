@@ -49,7 +49,18 @@ HISTORY = {
     "learned": float,
     "status": object,
 }
-SUMMARY = ["asked", "told", "pending", "defaulted", "mean", "lower", "upper", "interval", "forced", "greedy"]
+SUMMARY = [
+    "asked",
+    "told",
+    "pending",
+    "defaulted",
+    "mean",
+    "lower",
+    "upper",
+    "interval",
+    "explored",
+    "greedy",
+]
 
 
 def test_the_columns_are_those_of_the_documentation():
@@ -167,7 +178,7 @@ def test_the_summary_is_what_was_done(name):
             )
             assert row["lower"] <= row["upper"]
             forced = np.mean(explored[arm]) if explored[arm] else math.nan
-            np.testing.assert_allclose([row["forced"], row["greedy"]], [forced, 1 - forced])
+            np.testing.assert_allclose([row["explored"], row["greedy"]], [forced, 1 - forced])
 
 
 def test_removed_arms_are_shown_where_wanted():
@@ -208,7 +219,7 @@ def test_a_bandit_without_any_decision():
     bandit = br.Bandit(["a", "b"], THOMPSON)
     summary = bandit.summary()
     assert summary[["asked", "told", "pending", "defaulted"]].to_numpy().tolist() == [[0] * 4] * 2
-    assert summary[["mean", "forced", "greedy"]].isna().all(axis=None)
+    assert summary[["mean", "explored", "greedy"]].isna().all(axis=None)
     assert summary[["lower", "upper"]].to_numpy().tolist() == [[0, 1]] * 2
     assert bandit.history().empty
     assert bandit.arms() == ["a", "b"]

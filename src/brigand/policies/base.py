@@ -261,9 +261,9 @@ class Policy(Spec, ABC):
         """
         least, greatest = self.reward_support
         if low < least or high > greatest:
+            paid = f"{low:g}" if low == high else f"rewards in [{low:g}, {high:g}]"
             raise UnsupportedRewardError(
-                f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], "
-                f"but {source} pays rewards in [{low:g}, {high:g}]."
+                f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], but {source} pays {paid}."
             )
 
 
