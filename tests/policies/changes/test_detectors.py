@@ -180,12 +180,11 @@ def alarmed(policy, rewards):
 @pytest.mark.parametrize("name", BOUNDED)
 def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     """Binomial test at level 1e-4."""
-    if name == "GLR, all" and runs(1, 0):
-        pytest.skip("a test after each reward, at each place, takes long")
-    n, horizon = (
-        runs(30, 400 if name != "GLR, all" else 40),
-        runs(1000, 10_000 if name != "GLR, all" else 1000),
-    )
+    n, horizon = runs(15, 400), runs(1000, 10_000)
+    if name == "GLR":
+        n = runs(10, 60)
+    elif name == "GLR, all":  # a test after each reward, at each place
+        n, horizon = runs(2, 60), runs(300, 1000)
     found = sum(alarmed(BOUNDED[name], LAWS[law](np.random.default_rng(seed), horizon)) for seed in range(n))
     assert stats.binomtest(found, n, LEVEL, alternative="greater").pvalue > 1e-4
 
