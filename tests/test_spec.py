@@ -35,7 +35,7 @@ from brigand import (
     UnknownNameError,
     oracle,
 )
-from brigand.spec import Spec, canonical, import_name, type_name
+from brigand.spec import Spec, canonical, import_name, later, type_name
 
 SEQUENCES = {
     "Constant()": Constant(),
@@ -63,6 +63,24 @@ SPECS = (
         "nested": ForcedExploration(Sequence([1.0, math.inf]), window=50, reset_round=0, reset_offset=1),
     }
 )
+
+
+@dataclass(frozen=True)
+class Grown(Spec):
+    """A spec with a field that it did not always have."""
+
+    scale: float
+    shift: float | None = later(None)
+
+
+def test_a_later_field_is_in_the_form_only_where_it_is_used():
+    kind = f"{__name__}:Grown"
+    assert Grown(2).to_json() == {"type": kind, "scale": 2.0}
+    assert Grown(2, shift=1).to_json() == {"type": kind, "scale": 2.0, "shift": 1.0}
+    for spec in (Grown(2), Grown(2, shift=1)):
+        assert Spec.from_json(spec.to_json()) == spec
+    with pytest.raises(TypeError):
+        Grown(2, 1)
 
 
 @dataclass(frozen=True)

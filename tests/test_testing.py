@@ -62,6 +62,29 @@ class Counting(br.UCB1):
     kernels = br.UCB1.kernels._replace(select=select_and_count)
 
 
+def estimate_and_forget(parameters, header, arms, memory, arm):
+    arms[arm]["mean"] = 0.0
+    return 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class Forgetting(br.UCB1):
+    """Forgets when it is asked what it knows."""
+
+    kernels = br.UCB1.kernels._replace(estimate=estimate_and_forget)
+
+
+def estimate_alone(parameters, header, arms, memory, arm):
+    return arms[arm]["mean"]
+
+
+@dataclass(frozen=True)
+class Terse(br.UCB1):
+    """Does not say of how many rewards its estimate is."""
+
+    kernels = br.UCB1.kernels._replace(estimate=estimate_alone)
+
+
 def select_among_all(parameters, header, arms, memory, candidates, rng):
     return ucb1.select(parameters, header, arms, memory, np.arange(len(arms)), rng)
 
@@ -332,6 +355,8 @@ class Partial(br.UCB1):
 
 BAD = [
     (Counting(), "select", "select changed the table 'arms' at step 1"),
+    (Forgetting(), "select", "estimate changed the table 'arms' at step 1"),
+    (Terse(), "select", r"estimate returned .*, which is no pair of floats"),
     (Outside(), "select", r"select chose arm \d at step \d, where only \[.*\] may be chosen"),
     (Stuck(), "select", r"of 4 arms only \[0, 1\] were chosen"),
     (Otherwise(), "compiled", r"at step \d+ of the 0/1 rewards compiled code pulls arm \d, and plain Python"),

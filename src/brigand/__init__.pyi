@@ -36,6 +36,7 @@ from .live.bandit import Bandit as Bandit
 from .live.decision import Decision as Decision, Past as Past, Told as Told
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,
+    Estimated as Estimated,
     Kernels as Kernels,
     Policy as Policy,
     record as record,

@@ -45,16 +45,18 @@ class UnknownNameError(BrigandError, LookupError):
         The name given.
     allowed : iterable of str
         The names that exist.
+    place : str
+        Where it was given, if there are many places: ``"row 3: "``.
     """
 
-    def __init__(self, kind: str, name: object, allowed: Iterable[str]) -> None:
-        super().__init__(kind, name, sorted(allowed))  # so that the error can be pickled
+    def __init__(self, kind: str, name: object, allowed: Iterable[str], place: str = "") -> None:
+        super().__init__(kind, name, sorted(allowed), place)  # so that the error can be pickled
 
     def __str__(self) -> str:
-        kind, name, names = self.args
+        kind, name, names, place = self.args
         near = difflib.get_close_matches(str(name), names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        return f"unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
+        return f"{place}unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
 
 
 class ConflictingRewardError(InvalidValueError):

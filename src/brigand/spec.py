@@ -17,8 +17,17 @@ from typing import Any, Self
 
 from brigand.errors import InvalidValueError, UnknownNameError
 
+_LATER = "left out of the JSON form where it has its default"
 _ALL = ("CATALOGUE", "Environment", "Bernoulli", "Gaussian")
 """Names whose modules, with what these import, define all types of this package."""
+
+
+def later(default: Any) -> Any:
+    """Return a field that a spec did not always have, by keyword: its default is left out of the JSON form.
+
+    So the form of a spec that does not use it stays what it was, and with it all random streams.
+    """
+    return dataclasses.field(default=default, kw_only=True, metadata={_LATER: True})
 
 
 class Spec:
@@ -30,12 +39,15 @@ class Spec:
         Returns
         -------
         dict
-            ``{"type": name, field: value, ...}``. The name is the class's own for classes of this
+            ``{"type": name, field: value, ...}``, but for fields that are `later` and have their defaults.
+            The name is the class's own for classes of this
             package, and ``module:Class`` for a user's. Infinities are written as strings.
         """
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {"type": type_name(type(self))} | {
-            field.name: _encode(getattr(self, field.name), "float" in str(field.type)) for field in fields
+            field.name: _encode(getattr(self, field.name), "float" in str(field.type))
+            for field in fields
+            if not (_LATER in field.metadata and getattr(self, field.name) == field.default)
         }
 
     def _keep(self, **settings: Any) -> None:

@@ -203,7 +203,7 @@ def test_show_has_numbers_that_can_be_read(shop, monkeypatch):
     lines = done.stdout.splitlines()
     assert lines[0] == "shop: FE-Linear, 400 decisions"
     assert lines[1].startswith("Last decision, ")
-    assert lines[4].split() == ["arm", "asked", "told", "pending", "mean", "interval", "forced", "greedy"]
+    assert lines[4].split() == ["arm", "asked", "told", "pending", "mean", "interval", "explored", "greedy"]
     red = lines[6].split(maxsplit=5)
     assert red[:4] == ["red", *[str(told.loc["red", "asked"])] * 2, "0"]
     assert red[4] == f"{told.loc['red', 'mean']:.3f}"
@@ -226,7 +226,7 @@ def test_show_without_decisions_and_with_few_rewards(shop):
     assert lines[6].split()[:6] == ["red", "2", "2", "0", "0.375", "–"]
 
 
-def test_show_says_explored_of_policies_that_do_not_force_and_counts_defaults(brigand):
+def test_show_has_the_columns_of_the_summary_and_counts_defaults(brigand):
     brigand(
         *("create", "shop", "--arm", "red", "--policy", "TS-Beta"),
         *("--reward-timeout", 0, "--default-reward", 0),
@@ -239,7 +239,11 @@ def test_show_says_explored_of_policies_that_do_not_force_and_counts_defaults(br
     brigand("ask", "two")
     time.sleep(0.01)
     brigand("ask", "two")
-    assert "default" in brigand("show", "two").stdout
+    for shown in (brigand("show", "two").stdout,):
+        heads = shown.splitlines()[4].split()
+        columns = [head for head in heads if head not in ("interval",)]
+        assert columns == ["arm", "asked", "told", "defaulted", "pending", "mean", "explored", "greedy"]
+        assert {*columns} <= {"arm", *opened("two").summary().columns}
     brigand("remove-arm", "two", "red")
     assert brigand("show", "two").stdout.endswith("No arm is in service.\n")
 
@@ -275,7 +279,7 @@ def test_odd_names_do_not_break_tables(brigand, monkeypatch, width):
 
 def test_many_rewards_and_a_narrow_terminal(shop, monkeypatch):
     opened().record((("red", "green")[step % 2], step * 0.5) for step in range(30_000))
-    for width, last in ((80, "forced"), (100, "greedy")):
+    for width, last in ((80, "explored"), (100, "greedy")):
         monkeypatch.setenv("COLUMNS", str(width))
         lines = shop("show", "shop").stdout.splitlines()
         assert lines[4].split()[-1] in ("greedy", last)

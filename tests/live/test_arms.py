@@ -417,7 +417,7 @@ def test_while_arms_come_and_go_exploration_keeps_its_bound(policy, seed, k):
         last[decision.arm] = decision.step
         if rng.random() < 0.7:
             bandit.tell(decision.id, float(rng.random()))
-    assert bandit.summary()["forced"].between(0, 1).all()
+    assert bandit.summary()["explored"].between(0, 1).all()
 
 
 def test_among_takes_any_iterable_and_names_that_come_twice(make):

@@ -4,6 +4,7 @@ import contextlib
 import fractions
 import itertools
 import math
+import pickle
 import sqlite3
 import threading
 from decimal import Decimal
@@ -294,7 +295,9 @@ def test_many_are_told_all_or_none(make, url, place):
             with pytest.raises(error):
                 bandit.tell_many([*good[:place], entry, *good[place:]])
         for entry in (("one",), "abc", None, 5):  # no pair
-            with pytest.raises((TypeError, ValueError)):
+            with pytest.raises(
+                TypeError, match=f"row {place + 1} of tell_many must be a decision and its rew"
+            ):
                 bandit.tell_many([*good[:place], entry, *good[place:]])
     assert bandit.tell_many(good) == [LEARNED] * 4
 
@@ -469,11 +472,44 @@ def test_recording_is_all_or_nothing(make, url):
             with pytest.raises(error):
                 bandit.record([*good[:place], entry, *good[place:]])
         for entry in (("arm 9",), ("arm 9", 0.5, 1.0, 1.0, 1.0), None):
-            with pytest.raises(TypeError):
+            with pytest.raises(TypeError, match="row 4 of record must be an arm and its reward"):
                 bandit.record([*good, entry])
     ids = bandit.record(good)
     assert bandit.tell_many([(ids[0], 0.5), (ids[1], 0.5), (ids[2], 0.0)]) == [REPEATED, LEARNED, REPEATED]
     assert [decision.step for decision in bandit.ask(2)] == [6, 7]
+
+
+def test_errors_name_the_row_or_the_decision(make):
+    bandit = make(THOMPSON)
+    one, two, three = bandit.ask(3)
+    for reward, what in (
+        (math.nan, "a reward must be finite"),
+        ("x", "a reward must be a number"),
+        (2, "Thomp"),
+    ):
+        with pytest.raises(br.InvalidValueError, match=f"^decision 2: {what}"):
+            bandit.tell_many({one: 0.5, two: reward, three: 0.5})
+        with pytest.raises(br.InvalidValueError, match=f"^decision 3: {what}"):
+            bandit.tell(three, reward)
+        with pytest.raises(br.InvalidValueError, match=f"^row 2: {what}"):
+            bandit.record([("arm 9", 0.5), ("arm 9", reward)])
+    with pytest.raises(br.UnknownNameError, match=r"^row 3: unknown arm 'arm 10'") as error:
+        bandit.record([("arm 9", 0.5), ("arm 8", 0.5), ("arm 10", 0.5)])
+    again = pickle.loads(pickle.dumps(error.value))
+    assert str(again) == str(error.value)
+    for name in ("asked_at", "told_at"):
+        with pytest.raises(br.InvalidValueError, match=f"^row 2: {name} must be finite"):
+            bandit.record([("arm 9", 0.5), Past("arm 9", 0.5, **{name: math.inf})])
+    for method in (bandit.record, bandit.tell_many):
+        with pytest.raises(TypeError, match=f"{method.__name__} takes rows of a.* not 3"):
+            method(3)
+
+    def broken():
+        yield one, 0.5
+        raise TypeError("the user's own")
+
+    with pytest.raises(TypeError, match="the user's own"):
+        bandit.tell_many(broken())
 
 
 def test_decisions_from_elsewhere_keep_their_times(make):

@@ -149,7 +149,7 @@ def test_forced_pulls_are_those_of_the_schedule_whatever_the_delays(name, delay)
         assert (
             rows["forced"]
             == counts.tolist()
-            == [round(share * asked) for share, asked in bandit.summary()[["forced", "asked"]].to_numpy()]
+            == [round(share * asked) for share, asked in bandit.summary()[["explored", "asked"]].to_numpy()]
         )
         assert counts.sum() <= k * schedule.laps
 

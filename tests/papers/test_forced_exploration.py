@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand.papers import forced_exploration as paper
+from brigand.papers import authors, forced_exploration as paper
 
 
 def test_the_papers_tunings():
@@ -37,6 +37,20 @@ def test_the_authors_protocol_is_that_of_their_sequences():
     assert policies["SW-FE-Linear"] == br.ForcedExploration(br.Linear(shift=-1), 536, 0, 1)
     assert policies["SW-FE-Constant"] == br.ForcedExploration(br.Constant(), 536, 0, 1)
     assert policies["FE-Exp"] == br.ForcedExploration(br.Exponential(shift=-1))
+
+
+@pytest.mark.parametrize(("protocol", "coded", "curves"), [("paper", False, 4), ("authors", True, 4)])
+def test_lb_sda_counts_rounds_as_the_scripts_do_in_their_protocol(protocol, coded, curves):
+    found = [
+        policy
+        for experiment in paper.EXPERIMENTS.values()
+        for policy in experiment.policies(paper.PROTOCOLS[protocol], 1000).values()
+        if isinstance(policy, br.LBSDALM | br.SlidingWindowLBSDA)
+    ]
+    assert [policy.authors_code for policy in found] == [coded] * curves
+    scripts = [row.policy for row in authors.rows() if "LB_SDA" in row.name]
+    assert len(scripts) == 6
+    assert all(policy.authors_code for policy in scripts)
 
 
 def test_the_papers_protocol_is_that_of_the_text():

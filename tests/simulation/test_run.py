@@ -282,3 +282,18 @@ def test_ctrl_c_stops_soon_and_leaves_no_file(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in errors
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "reward", "match"),
+    [
+        (br.ThompsonBeta(), 1.5, r"ThompsonBeta needs rewards in \[0, 1\], but arm 2 at step 4 pays 1.5\.$"),
+        (br.ThompsonBeta(), -0.25, r"but arm 2 at step 4 pays -0.25\.$"),
+        (br.UCB1(0, 1), np.nan, "arm 2 pays nan at step 4"),
+    ],
+)
+def test_an_error_of_a_table_names_the_arm_and_the_step(policy, reward, match):
+    rewards = np.full((5, 3), 0.5)
+    rewards[3, 2] = reward
+    with pytest.raises(br.InvalidValueError, match=match):
+        br.trace(policy, rewards)

@@ -47,9 +47,6 @@ class View:
     def __init__(self, bandit: Bandit, name: str, level: float, support: tuple[float, float] | None) -> None:
         self.bandit, self.name, self.level, self.support = bandit, name, level, support
         self._policy = policy_title(bandit.policy)
-        # Other policies do not force; what they explore is told by the means (`Decision.explored`).
-        names: tuple[str, ...] = bandit.policy.arm.dtype.names or ()
-        self._forced = "forced" if "forced" in names else "explored"
 
     def draw(self, width: int) -> Group:
         """Return the table for a terminal of this width, with two lines above it and one below."""
@@ -73,17 +70,17 @@ class View:
         return Text(visible(f"Last decision, {kind}: {sentence}"))
 
     def _table(self, summary: Rows, width: int) -> Table:
-        counts = {"asked": "asked", "told": "told", "defaulted": "default", "pending": "pending"}
+        counts = ["asked", "told", "defaulted", "pending"]
         if not any(arm["defaulted"] for arm in summary):
-            del counts["defaulted"]
-        heads = [*counts.values(), "mean", f"{100 * self.level:g} %\ninterval", self._forced, "greedy"]
+            counts.remove("defaulted")
+        heads = [*counts, "mean", f"{100 * self.level:g} %\ninterval", "explored", "greedy"]
         digits = Digits([arm["mean"] for arm in summary], [arm["upper"] - arm["lower"] for arm in summary])
         rows = [
             [
                 *(f"{arm[count]:,}" for count in counts),
                 digits.mean(arm["mean"]),
                 digits.interval(arm["lower"], arm["upper"]),
-                share_text(arm["forced"]),
+                share_text(arm["explored"]),
                 share_text(arm["greedy"]),
             ]
             for arm in summary

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from brigand import checks
 from brigand.errors import (
@@ -34,6 +34,7 @@ from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 if TYPE_CHECKING:
     import pandas as pd
 
+Row = TypeVar("Row")
 MOST_DIGITS = len(str(checks.MAX_STEPS))
 """Of a step's number."""
 EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
@@ -208,7 +209,11 @@ class Bandit:
 
         Errors are those of `tell`.
         """
-        return self._tell(rewards.items() if isinstance(rewards, Mapping) else rewards)
+        return self._tell(
+            rewards.items()
+            if isinstance(rewards, Mapping)
+            else _rows_of(rewards, "tell_many", "a decision and its reward", lambda one, two: (one, two))
+        )
 
     def add_arm(self, name: str) -> None:
         """Put a new arm into service; a name that was removed starts afresh.
@@ -267,20 +272,22 @@ class Bandit:
             raise InvalidValueError(
                 f"record takes pairs in the order of the decisions, such as [('a', 1.0)], not {rewards!r}."
             )
-        past = [Past(*row) for row in rewards]  # before the lock, as in `ask`
+        # Before the lock, as in `ask`.
+        past = list(_rows_of(rewards, "record", "an arm and its reward, or a brigand.Past", Past))
         with self._session.lock, self._session as session:
             now, engine = self._clock(), session.engine
             self._settle(session, now)
             events = []
             step = engine.steps
-            for arm, reward, asked_at, told_at in past:
-                row = self._row(engine, arm)
+            for number, (arm, reward, asked_at, told_at) in enumerate(past, start=1):
+                row = self._row(engine, arm, number)
                 step += 1
-                asked = now if asked_at is None else checks.number("asked_at", asked_at)
+                asked = now if asked_at is None else checks.number(f"row {number}: asked_at", asked_at)
                 events.append(Event(ASK, step, row, None, True, asked, RECORDED))
                 if reward is not None:
-                    told = now if told_at is None else checks.number("told_at", told_at)
-                    events.append(Event(TELL, step, row, self._checked(reward), True, told, ""))
+                    told = now if told_at is None else checks.number(f"row {number}: told_at", told_at)
+                    value = self._checked(reward, "row", number)
+                    events.append(Event(TELL, step, row, value, True, told, ""))
             self._require_room(engine, step - engine.steps)
             first = engine.steps + 1
             if events:
@@ -324,9 +331,9 @@ class Bandit:
             Index ``arm``; columns ``asked``, ``told``, ``pending``, ``defaulted`` (how many of those told
             were default values), ``mean``, ``lower`` and ``upper`` (an interval that holds at every time,
             however arms are chosen and however often one looks: `brigand.live.confidence`), ``interval``
-            (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``forced`` and ``greedy``
-            (shares of its asks); with `removed` also ``in_service``. Where pandas is not installed: a list
-            of dicts.
+            (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``explored`` and ``greedy``
+            (shares of its asks, see `Decision.explored`); with `removed` also ``in_service``. Where pandas is
+            not installed: a list of dicts.
         """
         columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
         return report.table(report.summary(self, level, support, removed), columns)
@@ -371,7 +378,10 @@ class Bandit:
         return f"<Bandit {self._title}: {self._settings.policy!r}>"
 
     def _tell(self, rewards: Iterable[tuple[str | Decision, float]]) -> list[Told]:
-        given = [(self._step_of(decision), self._checked(reward)) for decision, reward in rewards]
+        given = []
+        for decision, reward in rewards:
+            step = self._step_of(decision)
+            given.append((step, self._checked(reward, "decision", step)))
         with self._session.lock, self._session as session:
             now = self._clock()
             self._settle(session, now)
@@ -429,9 +439,10 @@ class Bandit:
             raise InvalidValueError("among must name an arm at least; leave it out for all arms.")
         return sorted({self._row(engine, name) for name in names})
 
-    def _row(self, engine: Engine, name: str) -> int:
+    def _row(self, engine: Engine, name: str, number: int | None = None) -> int:
         if not isinstance(name, str) or name not in engine.row_of:
-            raise UnknownNameError("arm", name, engine.row_of)
+            place = "" if number is None else f"row {number}: "
+            raise UnknownNameError("arm", name, engine.row_of, place)
         return engine.row_of[name]
 
     def _require_room(self, engine: Engine, n: int) -> None:
@@ -493,11 +504,31 @@ class Bandit:
             raise UnknownDecisionError(f"{decision!r} is no id of a decision of bandit {self._title}.")
         return int(step)
 
-    def _checked(self, reward: object) -> float:
+    def _checked(self, reward: object, kind: str, number: int) -> float:
+        """Return a reward as a float; errors name its place, such as "row 3"."""
         if type(reward) is not float or not -MAX_REWARD <= reward <= MAX_REWARD:
-            reward = checks.number("a reward", reward, -MAX_REWARD, MAX_REWARD)
+            reward = checks.number(f"{kind} {number}: a reward", reward, -MAX_REWARD, MAX_REWARD)
         low, high = self._support
         if not low <= reward <= high:
             name = type(self._settings.policy).__name__
-            raise UnsupportedRewardError(f"{name} needs rewards in [{low:g}, {high:g}], not {reward!r}.")
+            raise UnsupportedRewardError(
+                f"{kind} {number}: {name} needs rewards in [{low:g}, {high:g}], not {reward!r}."
+            )
         return reward
+
+
+def _rows_of(rows: Any, method: str, what: str, make: Callable[..., Row]) -> Iterator[Row]:
+    """Yield rows, made of what the user gave; an error names the row, counted from 1.
+
+    Errors of the user's own generator are passed on.
+    """
+    try:
+        given = iter(rows)
+    except TypeError:
+        raise TypeError(f"{method} takes rows of {what}, not {rows!r}.") from None
+    for number, row in enumerate(given, start=1):
+        try:
+            made = make(*row)
+        except TypeError:
+            raise TypeError(f"row {number} of {method} must be {what}, not {row!r}.") from None
+        yield made

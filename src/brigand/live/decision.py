@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brigand.live.engine import Choice
-from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TOLD
+from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TIES, TOLD
 from brigand.policies.base import Explanation, Policy
 from brigand.words import counted
 
@@ -72,8 +73,8 @@ class Decision:
         Its number among the bandit's decisions, from 1.
     arm : str
     explored : bool
-        Whether it was chosen in spite of its mean: a forced pull of FE, or an arm that has not the highest
-        mean.
+        Whether it was chosen in spite of what is known: a forced pull of FE, or an arm that has not the
+        highest mean, by the policy's own estimates. A policy that forgets goes by what it remembers.
     """
 
     __slots__ = ("_basis", "arm", "explored", "id", "step")
@@ -115,7 +116,7 @@ class Decision:
 
 
 def explain(basis: Basis) -> Explanation:
-    """Say why an arm was chosen: in the policy's words, or by how its mean compares with the best."""
+    """Say why an arm was chosen: in the policy's words, or by how its estimate compares with the best."""
     policy, (calls, headers, rows), place, names, among = basis
     call = calls[place].tolist()
     arm = names[int(call[ARM])]
@@ -124,15 +125,39 @@ def explain(basis: Basis) -> Explanation:
     said = policy.explain(arm, header, row, among)
     if said is not None:
         return said
-    told, mean = int(call[TOLD]), call[MEAN]
+    words = policy.estimated
+    name, key = words.name, words.name.replace(" ", "_").replace("-", "_")
+    things = f"{words.thing.split()[-1]}s"
+    told, estimate = whole(call[TOLD]), call[MEAN]
     if told == 0:
-        return Explanation("explored", f"no reward of {arm} is known yet", {"rewards": 0})
-    data: dict[str, int | float] = {"mean": mean, "rewards": told}
-    its = f"{mean:.3g} over {counted(told, 'reward')}"
+        return Explanation("explored", words.none.format(arm=arm), {things: 0})
+    if math.isnan(estimate):
+        sentence = f"{arm} has too few rewards for a {name}, {amount(told)}"
+        return Explanation("explored", sentence, {things: told})
+    data: dict[str, int | float] = {key: estimate, things: told}
+    its = f"{estimate:.3g} {words.over} {amount(told, words.thing)}{words.scope}"
     if not call[EXPLORED]:
-        return Explanation("greedy", f"{arm} has the highest mean{among}, {its}", data)
-    best, best_mean, best_told = names[int(call[BEST])], call[BEST_MEAN], int(call[BEST_TOLD])
-    data |= {"best_mean": best_mean, "best_rewards": best_told}
-    highest = f"{best}, which has the highest mean{among}, {best_mean:.3g} over {best_told:,}"
-    sentence = f"{type(policy).__name__} prefers {arm}, whose mean is {its}, to {highest}"
+        others, tied = int(call[TIES]) - 1, ""
+        if others > 0:
+            data["tied"] = others
+            tied = f", and so {'has' if others == 1 else 'have'} {counted(others, 'other arm')}"
+        return Explanation("greedy", f"{arm} has the highest {name}{among}, {its}{tied}", data)
+    best, best_estimate, best_told = names[int(call[BEST])], call[BEST_MEAN], whole(call[BEST_TOLD])
+    data |= {f"best_{key}": best_estimate, f"best_{things}": best_told}
+    most = f"{best_estimate:.3g} {words.over} {amount(best_told)}"
+    highest = f"{best}, which has the highest {name}{among}, {most}"
+    sentence = f"{type(policy).__name__} prefers {arm}, whose {name} is {its}, to {highest}"
     return Explanation("explored", sentence, data)
+
+
+def whole(number: float) -> int | float:
+    """Return a number of rewards: an integer, unless they are discounted."""
+    return int(number) if number == int(number) else number
+
+
+def amount(number: int | float, thing: str | None = None) -> str:
+    """Return ``"1 reward"``, ``"2,500 rewards"``, ``"17.3 rewards"``, or the number alone."""
+    if isinstance(number, int):
+        return f"{number:,}" if thing is None else counted(number, thing)
+    text = f"{number:,.1f}" if number >= 0.1 else f"{number:.1g}"
+    return text if thing is None else f"{text} {thing}s"

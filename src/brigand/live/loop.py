@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.policies.base import Policy, Table, record
+from brigand.policies.base import Policy, Table, all_rewards, record
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.shortcuts import unpack
 
 CHOOSE, PULL, LEARN, DEFAULT = range(4)
 """Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value."""
 
-COLUMNS = 10
-KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, BEST, BEST_TOLD, BEST_MEAN = range(COLUMNS)
+COLUMNS = 11
+KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, BEST, BEST_TOLD, BEST_MEAN, TIES = range(COLUMNS)
 """A call is a row of floats, which hold integers up to 2^53: a table of records costs 4 microseconds to make.
 
-``TOLD`` and ``MEAN`` are the number and the mean of the arm's rewards before the pull; ``BEST`` is the
-candidate with the highest mean, -1 if no mean is known.
+``MEAN`` and ``TOLD`` are the policy's estimate of the arm before the pull, and the number of rewards behind
+it: all of them, for most policies. ``BEST`` is the candidate with the highest estimate, -1 if there is none,
+and ``TIES`` the number of candidates that have it.
 """
 Calls = NDArray[np.float64]
 
@@ -59,17 +60,37 @@ def enter(ledger: Table, arm: int, reward: float) -> None:
 
 
 @jit.kernel
-def compare(ledger: Table, candidates: Any, arm: int, call: Calls) -> None:
-    """Note what the ledger says of an arm and of the best; explored: it is not known to be the best."""
-    best = -1
+def in_ledger(
+    parameters: Any, header: Any, arms: Table, memory: Table, ledger: Table, arm: int
+) -> tuple[float, float]:
+    """Return the mean of all of an arm's rewards, and their number."""
+    return ledger[arm]["mean"], float(ledger[arm]["told"])
+
+
+@jit.kernel
+def compare(
+    known: Any,
+    parameters: Any,
+    header: Any,
+    arms: Table,
+    memory: Table,
+    ledger: Table,
+    candidates: Any,
+    arm: int,
+    call: Calls,
+) -> None:
+    """Note what is known of an arm and of the best one; explored: it is not known to be the best."""
+    best, most, ties = -1, -math.inf, 0
     for i in range(len(candidates)):
-        k = candidates[i]
-        if ledger[k]["told"] > 0 and (best < 0 or ledger[k]["mean"] > ledger[best]["mean"]):
-            best = k
-    call[TOLD], call[MEAN], call[BEST] = ledger[arm]["told"], ledger[arm]["mean"], best
-    call[EXPLORED] = 1.0
+        estimate = known(parameters, header, arms, memory, ledger, candidates[i])[0]
+        if estimate > most:
+            best, most, ties = candidates[i], estimate, 1
+        elif estimate == most:
+            ties += 1
+    call[MEAN], call[TOLD] = known(parameters, header, arms, memory, ledger, arm)
+    call[BEST], call[TIES], call[EXPLORED] = best, ties, 1.0
     if best >= 0:
-        call[BEST_TOLD], call[BEST_MEAN] = ledger[best]["told"], ledger[best]["mean"]
+        call[BEST_MEAN], call[BEST_TOLD] = known(parameters, header, arms, memory, ledger, best)
         call[EXPLORED] = not call[MEAN] >= call[BEST_MEAN]
 
 
@@ -93,16 +114,25 @@ def live_loop(policy: Policy) -> Callable[..., int]:
 def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
     select, pull = jit.kernel(kernels.select), jit.kernel(kernels.pull)
     learn, miss = jit.kernel(kernels.learn), jit.kernel(kernels.miss)
+    estimate = jit.kernel(kernels.estimate)
 
     @jit.kernel
-    def note_forced(arms: Table, row: Any, ledger: Table, candidates: Any, arm: int, call: Calls) -> None:
+    def in_state(
+        parameters: Any, header: Any, arms: Table, memory: Table, ledger: Table, arm: int
+    ) -> tuple[float, float]:
+        found: tuple[float, float] = estimate(parameters, header, arms, memory, arm)
+        return found
+
+    @jit.kernel
+    def note_forced(arms: Table, row: Any, arm: int, call: Calls) -> None:
         call[EXPLORED] = arms[arm]["forced"] - row["forced"]
 
     @jit.kernel
-    def note_means(arms: Table, row: Any, ledger: Table, candidates: Any, arm: int, call: Calls) -> None:
-        compare(ledger, candidates, arm, call)
+    def leave(arms: Table, row: Any, arm: int, call: Calls) -> None:
+        pass
 
-    note = note_forced if counts_forced else note_means
+    known = in_ledger if kernels.estimate is all_rewards else in_state
+    note = note_forced if counts_forced else leave
 
     def live(
         parameters: Any,
@@ -133,10 +163,11 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
                 call[ARM] = arm
             headers[i] = header[0]
             rows[i] = arms[arm]
+            compare(known, parameters, header[0], arms, memory, ledger, candidates, arm, call)
             for j in range(len(absent)):
                 miss(parameters, header[0], arms, memory, absent[j])
             pull(parameters, header[0], arms, memory, arm)
-            note(arms, rows[i], ledger, candidates, arm, call)
+            note(arms, rows[i], arm, call)
             call[STEP] = header[0]["step"]
             ledger[arm]["asked"] += 1
             ledger[arm]["explored"] += int(call[EXPLORED])

@@ -41,7 +41,7 @@ SUMMARY = {
     "lower": "float64",
     "upper": "float64",
     "interval": "str",
-    "forced": "float64",
+    "explored": "float64",
     "greedy": "float64",
 }
 
@@ -127,7 +127,7 @@ def summary(bandit: Any, level: float, support: tuple[float, float] | None, remo
     else:
         lower, upper = confidence.asymptotic(told, mean, ledger["squares"], level)
     with np.errstate(invalid="ignore"):
-        forced = ledger["explored"] / asked
+        explored = ledger["explored"] / asked
     columns = {
         "arm": names,
         "asked": asked.tolist(),
@@ -138,8 +138,8 @@ def summary(bandit: Any, level: float, support: tuple[float, float] | None, remo
         "lower": lower.tolist(),
         "upper": upper.tolist(),
         "interval": ["exact" if exact else "asymptotic"] * len(rows),
-        "forced": forced.tolist(),
-        "greedy": (1.0 - forced).tolist(),
+        "explored": explored.tolist(),
+        "greedy": (1.0 - explored).tolist(),
     }
     if removed:
         columns["in_service"] = in_service

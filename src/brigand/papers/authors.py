@@ -38,7 +38,7 @@ NAMES = {
 """The scripts' names of the curves of `brigand.papers.forced_exploration`."""
 OTHERS: dict[str, Policy] = {
     "UCB1": UCB1(sigma=math.sqrt(0.5)),  # mean + sqrt(log n / N)
-    "LB_SDA_LM": LBSDALM(),
+    "LB_SDA_LM": LBSDALM(authors_code=True),
     "SW_UCB": SlidingWindowUCB(window=536, xi=2),  # mean + sqrt(2 log min(n, tau) / N)
 }
 

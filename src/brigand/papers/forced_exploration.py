@@ -57,6 +57,8 @@ class Protocol:
         Whether CUSUM-UCB pulls every arm M times in a row after its restart.
     limited_memory : bool
         Whether the curve of LB-SDA-LM is that policy: the scripts run SW-LB-SDA with a window of T.
+    coded_rounds : bool
+        Whether LB-SDA-LM and SW-LB-SDA count rounds as the scripts do, see `SlidingWindowLBSDA`.
     """
 
     phases: int
@@ -65,6 +67,7 @@ class Protocol:
     reset_offset: int
     forced_cusum: bool
     limited_memory: bool
+    coded_rounds: bool
 
     def windows(self, horizon: int) -> tuple[int, int]:
         """Return the windows of SW-FE-Exp, and of all other policies with a window."""
@@ -82,10 +85,22 @@ class Protocol:
 
 PROTOCOLS = {
     "paper": Protocol(
-        phases=5, shift=0, reset_round=1, reset_offset=0, forced_cusum=False, limited_memory=True
+        phases=5,
+        shift=0,
+        reset_round=1,
+        reset_offset=0,
+        forced_cusum=False,
+        limited_memory=True,
+        coded_rounds=False,
     ),
     "authors": Protocol(
-        phases=4, shift=-1, reset_round=0, reset_offset=1, forced_cusum=True, limited_memory=False
+        phases=4,
+        shift=-1,
+        reset_round=0,
+        reset_offset=1,
+        forced_cusum=True,
+        limited_memory=False,
+        coded_rounds=True,
     ),
 }
 
@@ -130,9 +145,10 @@ class Experiment:
             "FE-Constant": protocol.forced_exploration(Constant()),
         }
         if protocol.limited_memory:
-            curves["LB-SDA-LM"] = LBSDALM()
+            curves["LB-SDA-LM"] = LBSDALM(authors_code=protocol.coded_rounds)
         else:
-            curves["SW-LB-SDA, window T"] = SlidingWindowLBSDA(horizon)
+            everything = SlidingWindowLBSDA(horizon, authors_code=protocol.coded_rounds)
+            curves["SW-LB-SDA, window T"] = everything
         return curves | {"Lattimore, plug-in": EmpiricalVarianceUCB(initial_pulls=1, c=0)}
 
     def _piecewise(self, protocol: Protocol, horizon: int) -> dict[str, Policy]:
@@ -143,7 +159,7 @@ class Experiment:
             "SW-FE-Linear": protocol.forced_exploration(Linear(shift=protocol.shift), narrow),
             "SW-FE-Constant": protocol.forced_exploration(Constant(), narrow),
             "FE-Exp": protocol.forced_exploration(exponential),
-            "SW-LB-SDA": SlidingWindowLBSDA(narrow),
+            "SW-LB-SDA": SlidingWindowLBSDA(narrow, authors_code=protocol.coded_rounds),
         }
         if self.family != "bernoulli":
             return curves | {"SW-TS": SlidingWindowThompsonGaussian(narrow, sigma=1)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from brigand.errors import ResultFileError, UnknownNameError
 from brigand.files import atomic
-from brigand.papers import authors, banditbench, baudry, besson
+from brigand.papers import authors, banditbench, baudry, besson, peers
 from brigand.papers.validation import LIMIT, Check, Row, check
 from brigand.simulation.stamp import code_stamp
 
@@ -132,6 +132,7 @@ def report(comparisons: Sequence[Check]) -> str:
         lines += ["", f"## {title}", "", *_table(part)]
         reasons = {c.row.name: c.row.differs for c in part if c.row.differs}
         lines += ["", *(f"- **{name}**: {reason}" for name, reason in reasons.items())] if reasons else []
+    lines += ["", "## What other code does differently", "", *peers.table()]
     lines += ["", "## Sources and omissions"]
     for source in SOURCES:
         lines += ["", inspect.getdoc(source) or ""]

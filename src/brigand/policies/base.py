@@ -26,6 +26,11 @@ Kernels
 ``miss(parameters, header, arms, memory, arm)``, optional
     An arm is not among the candidates of this step; called for each such arm between `select` and `pull`.
     Only for policies whose clocks wait for every arm: most do nothing.
+``estimate(parameters, header, arms, memory, arm) -> (float, float)``, optional
+    What the policy knows of an arm before a pull: an estimate, in units of the rewards and NaN if there is
+    none, and the number of rewards that it is made of, 0 if it knows none. Changes no table. Decisions are
+    explained by it. For policies that forget, or whose estimate is no mean: for others it is the mean of all
+    rewards, which is not theirs to keep.
 
 With immediate rewards the three in turn are exactly the published algorithm. Kernels are plain
 functions marked by `brigand.jit.kernel`; `parameters` is a NamedTuple of ints and floats, whose class
@@ -93,6 +98,12 @@ def never_mind(parameters: Any, header: Header, arms: Table, memory: Table, arm:
     """Do nothing about an arm that is not available."""
 
 
+@kernel
+def all_rewards(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    """Stand for the mean of all rewards, which whoever runs the policy keeps."""
+    return math.nan, 0.0
+
+
 class Kernels(NamedTuple):
     """What a policy does: plain functions, see the module's docstring."""
 
@@ -100,6 +111,31 @@ class Kernels(NamedTuple):
     pull: Callable[..., None]
     learn: Callable[..., None]
     miss: Callable[..., None] = never_mind
+    estimate: Callable[..., tuple[float, float]] = all_rewards
+
+
+class Estimated(NamedTuple):
+    """How to speak of what the kernel ``estimate`` gives: "mean 0.42 over 812 rewards of the last 900 steps".
+
+    Attributes
+    ----------
+    name : str
+        Of the estimate.
+    over : str
+        What stands before the number.
+    thing : str
+        What the number counts.
+    scope : str
+        Which of them, after a space.
+    none : str
+        What is said where there are none; ``{arm}`` is the arm's name.
+    """
+
+    name: str = "mean"
+    over: str = "over"
+    thing: str = "reward"
+    scope: str = ""
+    none: str = "no reward of {arm} is known yet"
 
 
 class Explanation(NamedTuple):
@@ -192,8 +228,13 @@ class Policy(Spec, ABC):
             header["key"] = key
         return State(header, np.repeat(self.arm, n_arms), self.memory(n_arms, horizon))
 
+    @property
+    def estimated(self) -> Estimated:
+        """How to speak of the policy's estimates."""
+        return Estimated()
+
     def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation | None:
-        """Say why an arm was chosen, where there is more to say than how its mean compares.
+        """Say why an arm was chosen, where there is more to say than how its estimate compares.
 
         Parameters
         ----------
@@ -220,9 +261,9 @@ class Policy(Spec, ABC):
         """
         least, greatest = self.reward_support
         if low < least or high > greatest:
+            paid = f"{low:g}" if low == high else f"rewards in [{low:g}, {high:g}]"
             raise UnsupportedRewardError(
-                f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], "
-                f"but {source} pays rewards in [{low:g}, {high:g}]."
+                f"{type(self).__name__} needs rewards in [{least:g}, {greatest:g}], but {source} pays {paid}."
             )
 
 

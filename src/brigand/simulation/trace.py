@@ -45,7 +45,10 @@ def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool 
         raise InvalidValueError(f"policy must be a policy such as UCB1(0, 1), not {policy!r}.")
     table = _check_rewards(rewards)
     horizon, n_arms = table.shape
-    policy.check_rewards(float(table.min()), float(table.max()), "the table")
+    for place in (int(table.argmin()), int(table.argmax())):
+        t, k = divmod(place, n_arms)
+        reward = float(table[t, k])
+        policy.check_rewards(reward, reward, f"arm {k} at step {t + 1}")
     check_sum("the table", float(np.abs(table).max()), horizon)
     rng = Stream(check_seed(seed), policy).generator(0)
     parameters = policy.parameters(n_arms, horizon)

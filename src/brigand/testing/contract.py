@@ -106,9 +106,15 @@ def check_json(policy: Policy) -> None:
         require(same, f"it came back with another fresh state; {hint}")
 
 
+def unchanged(kernel: str, step: int, state: State, before: Sequence[bytes]) -> None:
+    """Require that a kernel has changed no table."""
+    for title, now, then in zip(State._fields, contents(state), before, strict=True):
+        require(now == then, f"{kernel} changed the table {title!r} at step {step}; pull and learn may")
+
+
 @check(PLAIN)
 def check_select(policy: Policy, every_arm: bool = True) -> None:
-    """Check that `select` changes no table and chooses one of the candidates.
+    """Check that `select` chooses one of the candidates, and that it and `estimate` change no table.
 
     Parameters
     ----------
@@ -122,9 +128,13 @@ def check_select(policy: Policy, every_arm: bool = True) -> None:
     seen = set()
     for step in range(1, 401):
         before, candidates = contents(state), allowed[step % 4].copy()
+        known = [policy.kernels.estimate(parameters, *state, arm) for arm in range(4)]
+        for found in known:
+            pair = isinstance(found, tuple) and all(isinstance(number, float) for number in found)
+            require(pair and len(found) == 2, f"estimate returned {found!r}, which is no pair of floats")
+        unchanged("estimate", step, state, before)
         arm = policy.kernels.select(parameters, *state, candidates, rng)
-        for title, now, then in zip(State._fields, contents(state), before, strict=True):
-            require(now == then, f"select changed the table {title!r} at step {step}; pull and learn may")
+        unchanged("select", step, state, before)
         require((candidates == allowed[step % 4]).all(), f"select changed the candidates at step {step}")
         require(isinstance(arm, (int, np.integer)), f"select returned {arm!r}, which is no integer")
         among = allowed[step % 4].tolist()

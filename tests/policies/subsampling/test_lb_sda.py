@@ -134,6 +134,153 @@ def test_sw_diversity_is_its_definition_arm_by_arm():
     assert total > 0
 
 
+# The authors' code: rounds are counted from the first comparisons on.
+
+CODED = {"none": 0.0, "sqrt_log": 0.5, "cbrt_log": 0.333}
+
+
+def duels(rewards, key, decide, learned):
+    """Return the arms of a game in which round r = 1 is the first after one pull of every arm.
+
+    Random orders are those of the policy, whose number for that round is 2; arms are not tied.
+    """
+    horizon, n_arms = rewards.shape
+    chosen, r, entrants = [], 1, in_order(range(n_arms), key, 1, n_arms)
+    while len(chosen) < horizon:
+        for k in entrants[: horizon - len(chosen)]:
+            learned(r, k, rewards[len(chosen), k])
+            chosen.append(k)
+        if len(chosen) > n_arms:
+            r += 1
+        winners, leader = decide(r)
+        entrants = in_order(winners, key, r + 1, n_arms) if winners else [leader]
+    return chosen
+
+
+def coded_limited_memory(rewards, least, extra, power, key):
+    n_arms = rewards.shape[1]
+    number, total, kept = [0] * n_arms, [0.0] * n_arms, [[] for _ in range(n_arms)]
+
+    def learned(r, k, reward):
+        number[k] += 1
+        total[k] += reward
+        if len(kept[k]) >= max(least, math.log(r) ** 2 + extra):
+            kept[k].pop(0)
+        kept[k].append(reward)
+
+    def decide(r):
+        leader = max(range(n_arms), key=lambda k: (number[k], total[k]))
+        behind = [k for k in range(n_arms) if number[k] < number[leader]]
+        few = math.log(r) ** power if power else 0.0
+        last = kept[leader]
+        return [
+            k for k in behind if number[k] < few or np.mean(kept[k]) >= np.mean(last[-len(kept[k]) :])
+        ], leader
+
+    return duels(rewards, key, decide, learned)
+
+
+def coded_sliding_window(rewards, tau, power, key):
+    """Return the arms, and how often diversity added one."""
+    n_arms = rewards.shape[1]
+    pulls, last, everyone = [], [1] * n_arms, set(range(n_arms))
+    state = {"leader": -1, "changed": 0, "won": everyone, "diverse": 0}
+    few = math.log(tau) ** 2
+    patience = int((n_arms - 1) * few)
+
+    def learned(r, k, reward):
+        pulls.append((k, reward))
+        last[k] = r
+
+    def decide(r):
+        own = [[x for k, x in pulls[-tau:] if k == arm] for arm in range(n_arms)]
+        size, before = [len(x) for x in own], state["leader"]
+        allowed = everyone
+        if size[before] >= min(r, tau) / (2 * n_arms):
+            allowed = {k for k in state["won"] if size[k] >= min(r, tau) / n_arms} | {before % n_arms}
+        leader = max(allowed, key=lambda k: (size[k], sum(own[k])))
+        if leader != before:
+            state["leader"], state["changed"] = leader, r
+        won = {k for k in range(n_arms) if size[k] < math.log(tau) ** power}
+        for k in everyone - won - {leader}:
+            if np.mean(own[k]) >= np.mean(own[leader][-min(size[k], size[leader]) :]):
+                won.add(k)
+        if r - state["changed"] >= patience and r - last[leader] >= patience:
+            late = {k for k in range(n_arms) if k != leader and r - last[k] >= patience and size[k] <= few}
+            state["diverse"] += len(late - won)
+            won |= late
+        state["won"] = won
+        return won, leader
+
+    chosen = duels(rewards, key, decide, learned)
+    return chosen, state["diverse"]
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("forced", POWERS)
+@pytest.mark.parametrize(("least", "extra"), [(10, 0), (4.5, 3.0), (math.inf, 0.0)])
+def test_lm_is_as_its_authors_code_where_that_is_asked_for(least, extra, forced):
+    for key in range(2):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))
+        rewards[300:] = rewards[300:, ::-1]
+        chosen, _ = play(LBSDALM(least, extra, forced, authors_code=True), rewards, key)
+        assert chosen == coded_limited_memory(rewards, least, extra, CODED[forced], key)
+
+
+def test_lm_is_not_as_its_authors_code_by_default():
+    """Its forced exploration comes one round earlier: most games are other ones."""
+    differ = 0
+    for seed in range(20):
+        rewards = np.random.default_rng(seed).random((60, 3))
+        differ += play(LBSDALM(), rewards, seed)[0] != coded_limited_memory(rewards, 10, 0, 0.333, seed)
+    assert differ > 10
+
+
+@pytest.mark.parametrize(("tau", "forced"), [(40, "cbrt_log"), (120, "sqrt_log"), (5, "cbrt_log")])
+def test_sw_is_as_its_authors_code_where_that_is_asked_for(tau, forced):
+    for key in range(2):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 0.7, (900, 4))
+        rewards[400:] = rewards[400:, ::-1]
+        chosen, _ = play(SlidingWindowLBSDA(tau, forced, authors_code=True), rewards, key)
+        assert chosen == coded_sliding_window(rewards, tau, CODED[forced], key)[0]
+
+
+def test_sw_diversity_is_as_in_the_authors_code_where_that_is_asked_for():
+    """As the test above of its own rule; the two rules give other games."""
+    total, same = 0, 0
+    for key in range(3):
+        rewards = np.random.default_rng(key).normal([0, 0.3, 0.5], 0.2, (1500, 3))
+        rewards[500:, 1] += 5
+        expected, diverse = coded_sliding_window(rewards, 500, CODED["cbrt_log"], key)
+        assert play(SlidingWindowLBSDA(500, authors_code=True), rewards, key)[0] == expected
+        total += diverse
+        same += play(SlidingWindowLBSDA(500), rewards, key)[0] == expected
+    assert total > 0
+    assert same == 0
+
+
+def test_the_cube_root_of_the_authors_code_matters_for_some_windows():
+    """Three pulls are forced from a window of 2981 on, and in their code from 3032 on."""
+    for window, ours, theirs in ((2980, 2, 2), (2981, 3, 2), (3031, 3, 2), (3032, 3, 3)):
+        for coded, expected in ((False, ours), (True, theirs)):
+            forced = SlidingWindowLBSDA(window, authors_code=coded).parameters(2, None).forced
+            assert math.ceil(forced) == expected
+            log = math.log(window)
+            power = LBSDALM(authors_code=coded).parameters(2, None).forced
+            assert math.ceil(log**power) == expected
+
+
+def test_the_default_has_the_json_form_that_it_always_had():
+    assert LBSDALM().to_json() == {"type": "LBSDALM", "least": 10.0, "extra": 0.0, "forced": "cbrt_log"}
+    assert SlidingWindowLBSDA(9).to_json() == {
+        "type": "SlidingWindowLBSDA",
+        "window": 9,
+        "forced": "cbrt_log",
+    }
+    for policy in (LBSDALM(authors_code=True), SlidingWindowLBSDA(9, authors_code=True)):
+        assert br.Policy.from_json(policy.to_json()) == policy
+
+
 def test_sums_of_the_ring_are_exact():
     """Against math.fsum, over several turns of the ring and scales; an outlier leaves no trace."""
     rng = np.random.default_rng(0)
@@ -163,9 +310,9 @@ def test_the_window_follows_a_change():
 @pytest.mark.parametrize(
     ("policy", "instance", "mean", "error"),
     [
-        (LBSDALM(), (10, 100_000, 1, 1), 98.723, 2.164),
-        (SlidingWindowLBSDA(536), (5, 100_000, 4, 0), 2719.953, 11.766),
-        (SlidingWindowLBSDA(100_000), (10, 100_000, 1, 1), 99.838, 2.048),
+        (LBSDALM(authors_code=True), (10, 100_000, 1, 1), 98.723, 2.164),
+        (SlidingWindowLBSDA(536, authors_code=True), (5, 100_000, 4, 0), 2719.953, 11.766),
+        (SlidingWindowLBSDA(100_000, authors_code=True), (10, 100_000, 1, 1), 99.838, 2.048),
     ],
     ids=["LM", "SW", "SW-T"],
 )
@@ -239,6 +386,8 @@ def test_the_sums_with_and_without_the_list_are_equal():
         (lambda: SlidingWindowLBSDA(0), "SlidingWindowLBSDA's window must be >= 1, not 0"),
         (lambda: SlidingWindowLBSDA(9.5), "window must be an integer"),
         (lambda: SlidingWindowLBSDA(9, "log"), "SlidingWindowLBSDA's forced must be one of"),
+        (lambda: LBSDALM(authors_code=1), "LBSDALM's authors_code must be True or False, not 1"),
+        (lambda: SlidingWindowLBSDA(9, authors_code="x"), "authors_code must be True or False, not 'x'"),
         (lambda: LBSDALM(math.inf).start(2, None), "LBSDALM with least = inf needs the horizon"),
     ],
 )

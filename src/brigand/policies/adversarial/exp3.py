@@ -62,6 +62,7 @@ from brigand.policies.adversarial.sleeping_experts import (
 )
 from brigand.policies.base import (
     BoundedPolicy,
+    Estimated,
     Header,
     Kernels,
     State,
@@ -200,6 +201,20 @@ def learn_exp3s(
     header["total"] = 1.0
 
 
+@kernel
+def log_weight(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    """Return the logarithm of the weight, NaN before the first reward: the kernel `estimate` of EXP3."""
+    count = float(arms[arm]["count"])
+    return arms[arm]["log_weight"] if count > 0.0 else math.nan, count
+
+
+@kernel
+def weight(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    """Return the weight, NaN before the first reward: the kernel `estimate` of EXP3.S."""
+    count = float(arms[arm]["count"])
+    return arms[arm]["weight"] if count > 0.0 else math.nan, count
+
+
 def ring(horizon: int | None) -> Table:
     """Return an empty memory of draws, so long that a step's place is the step's last bits."""
     return np.repeat(DRAW, 1 << (ring_length(PENDING, horizon) - 1).bit_length())
@@ -219,7 +234,7 @@ class EXP3(BoundedPolicy):
 
     gamma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3, availability.miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3, availability.miss, log_weight)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
@@ -234,6 +249,10 @@ class EXP3(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return super().must_know + (", T" if self.gamma is None else "")
+
+    @property
+    def estimated(self) -> Estimated:
+        return Estimated("log-weight", "after")
 
     @property
     def memory_cost(self) -> str:
@@ -275,7 +294,7 @@ class EXP3S(BoundedPolicy):
     gamma: float | None = None
     segments: int = 1
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3s, availability.miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3s, availability.miss, weight)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
@@ -296,6 +315,10 @@ class EXP3S(BoundedPolicy):
         if self.alpha is None or self.gamma is None:
             known += ", T"
         return known + (", the number of segments" if self.gamma is None else "")
+
+    @property
+    def estimated(self) -> Estimated:
+        return Estimated("weight", "after")
 
     @property
     def memory_cost(self) -> str:

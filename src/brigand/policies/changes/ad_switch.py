@@ -55,8 +55,9 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import unit_reward
+from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.kernels.randomness import uniform_at
 
 # Row r of the memory, for each arm, holds count and sum at check number r. `origin`: the row at the beginning
@@ -209,6 +210,16 @@ def miss(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
 
 
 @kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    first = header["origin"] * len(arms) + arm
+    count = float(arms[arm]["count"] - memory[first]["count"])
+    if count == 0.0:
+        return math.nan, 0.0
+    mean = (arms[arm]["sum"] - memory[first]["sum"]) / count
+    return parameters.low + parameters.width * mean, count
+
+
+@kernel
 def is_away(header: Header, arms: Table, arm: int) -> bool:
     """Return whether the arm has been no candidate since the last check."""
     return arms[arm]["missed"] > 0 and arms[arm]["missed"] >= header["step"] - header["checked"]
@@ -314,7 +325,7 @@ class AdSwitch(BoundedPolicy):
     sampling_divisor: float = 16.0
     change_divisor: float = 4.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -332,6 +343,10 @@ class AdSwitch(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return f"{super().must_know}, T"
+
+    @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
 
     @property
     def memory_cost(self) -> str:

@@ -60,7 +60,16 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, State, Table, need_horizon, record
+from brigand.policies.base import (
+    BoundedPolicy,
+    Estimated,
+    Header,
+    Kernels,
+    State,
+    Table,
+    need_horizon,
+    record,
+)
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.availability import miss, missing_at
@@ -337,6 +346,18 @@ def learn(
         close(parameters, header, arms, memory)
 
 
+@kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    steps = float(header["step"] - header["origin"])
+    if steps <= 0.0:
+        return math.nan, 0.0
+    before = memory[parameters.horizon + BLOCKS * len(arms) + arm]["value"]
+    return parameters.low + parameters.width * ((arms[arm]["total"] - before) / steps), steps
+
+
+WEIGHTED = Estimated("weighted mean", thing="step", scope=" of the epoch", none="an epoch has just begun")
+
+
 @dataclass(frozen=True)
 class AdaILTCB(BoundedPolicy):
     """Ada-ILTCB+ for K arms, our reconstruction: sampling by inverse gaps, replays that look for changes.
@@ -356,7 +377,7 @@ class AdaILTCB(BoundedPolicy):
     D: float = 1.0
     length: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, changing"
@@ -372,6 +393,10 @@ class AdaILTCB(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return f"{super().must_know}, T"
+
+    @property
+    def estimated(self) -> Estimated:
+        return WEIGHTED
 
     @property
     def memory_cost(self) -> str:

@@ -54,9 +54,19 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record, ring_length
+from brigand.policies.base import (
+    BoundedPolicy,
+    Estimated,
+    Header,
+    Kernels,
+    Policy,
+    Table,
+    record,
+    ring_length,
+)
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import known_mean, windowed
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.kernels.window import ARM, SLOT, advance, learn_in_window
 
@@ -121,6 +131,17 @@ select_beta = index_select(beta_index)
 
 
 select_gaussian = index_select(gaussian_index)
+
+
+@kernel
+def share_of_ones(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int
+) -> tuple[float, float]:
+    """Return S / (S + F) in units of the rewards, and S + F: the kernel `estimate`."""
+    number = float(arms[arm]["successes"] + arms[arm]["failures"])
+    if number == 0.0:
+        return math.nan, 0.0
+    return parameters.low + parameters.width * (arms[arm]["successes"] / number), number
 
 
 @kernel
@@ -212,7 +233,9 @@ class DiscountedThompson(BoundedPolicy):
 
     gamma: float
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_discounted, learn_discounted)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_beta, pull_discounted, learn_discounted, estimate=share_of_ones
+    )
     header: ClassVar[Table] = DISCOUNTED_HEADER
     arm: ClassVar[Table] = DISCOUNTED_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -226,6 +249,10 @@ class DiscountedThompson(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return f"{super().must_know}, how often rewards change, for gamma"
+
+    @property
+    def estimated(self) -> Estimated:
+        return Estimated(thing="discounted reward")
 
     def parameters(self, n_arms: int, horizon: int | None) -> DiscountedThompsonParameters:
         return DiscountedThompsonParameters(float(self.low), float(self.high - self.low), float(self.gamma))
@@ -245,7 +272,7 @@ class SlidingWindowThompson(BoundedPolicy):
 
     window: int
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_window, learn_window)
+    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_window, learn_window, estimate=share_of_ones)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -259,6 +286,10 @@ class SlidingWindowThompson(BoundedPolicy):
     @property
     def must_know(self) -> str:
         return f"{super().must_know}, T and B_T, for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:
@@ -288,7 +319,7 @@ class SlidingWindowThompsonGaussian(Policy):
     window: int
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian)
+    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian, estimate=known_mean)
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian, piecewise stationary"
@@ -302,6 +333,10 @@ class SlidingWindowThompsonGaussian(Policy):
     @property
     def must_know(self) -> str:
         return "that rewards are Gaussian, sigma; T and B_T, for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:

@@ -51,10 +51,11 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import known_mean, windowed
 
 # n_gamma: sum of gamma^j over all pulls; unit: gamma^-(step - base), the weight of a reward now;
 # root_log: sqrt(log(n_gamma) unit)
@@ -152,6 +153,12 @@ def learn_discounted(
 
 
 @kernel
+def discounted(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    """Return the discounted mean and N: the kernel `estimate` of D-UCB."""
+    return arms[arm]["mean"], arms[arm]["weight"] / header["unit"]
+
+
+@kernel
 def refresh_root(arms: Table, arm: int) -> None:
     if arms[arm]["count"] > 0:
         arms[arm]["inverse_root"] = 1.0 / math.sqrt(arms[arm]["count"])
@@ -220,7 +227,9 @@ class DiscountedUCB(_ForgettingUCB):
     low: float = 0.0
     high: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select_discounted, pull_discounted, learn_discounted)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_discounted, pull_discounted, learn_discounted, estimate=discounted
+    )
     header: ClassVar[Table] = DISCOUNTED_HEADER
     arm: ClassVar[Table] = DISCOUNTED_ARM
 
@@ -231,6 +240,10 @@ class DiscountedUCB(_ForgettingUCB):
     @property
     def must_know(self) -> str:
         return "low and high, T and B_T for gamma"
+
+    @property
+    def estimated(self) -> Estimated:
+        return Estimated(thing="discounted reward")
 
     def parameters(self, n_arms: int, horizon: int | None) -> DiscountedUCBParameters:
         return DiscountedUCBParameters(self._width(2.0), float(self.gamma))
@@ -253,7 +266,7 @@ class SlidingWindowUCB(_ForgettingUCB):
     low: float = 0.0
     high: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window)
+    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_mean)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
 
@@ -264,6 +277,10 @@ class SlidingWindowUCB(_ForgettingUCB):
     @property
     def must_know(self) -> str:
         return "low and high, T and B_T for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:

@@ -22,6 +22,10 @@ sqrt(changes log(T) / T). Local: the same with K changes in place of changes. Un
 and, with j - 1 restarts so far, omega = omega_scale sqrt(j K log(T) / T). omega_scale is 1 in the theory and
 0.05 in the paper's experiments, where every = spacing = 10; these are the defaults.
 
+For an arm whose rewards do not change, the probability of an alarm is at most (4 / 3) delta sqrt(T) /
+spacing, which is 0.13 for delta = 1 / sqrt(T). With `false_alarms=p`, which is not in the paper, delta is
+such that it is p at most (`brigand.policies.changes.false_alarms`).
+
 Source
 ------
 Besson, Kaufmann, Maillard, Seznec, "Efficient change-point detection for tackling piecewise-stationary
@@ -56,11 +60,14 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
+from brigand.policies.changes import false_alarms
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import BERNOULLI, klucb_upper, negentropy
+from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.kernels.history import append, new_history, prefix_sum
+from brigand.spec import later
 
 HEADER = record(step=0, used=0, restarts=0)
 # count: rewards in the history, of which `first` came before the restart, tau. All others since then:
@@ -154,6 +161,11 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
 
 
 @kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    return parameters.low + parameters.width * arms[arm]["mean"], float(arms[arm]["n"])
+
+
+@kernel
 def change_found(parameters: Any, arms: Table, memory: Table, arm: int) -> bool:
     """Return whether G reaches its threshold for some s."""
     first, n = arms[arm]["first"], arms[arm]["n"]
@@ -226,6 +238,9 @@ class GLRKLUCB(BoundedPolicy):
         How far apart the change points lie that a test tries.
     omega_scale : float
         The factor of the tuned omega.
+    false_alarms : float, optional
+        By keyword, in place of `delta`: the probability that an arm whose rewards do not change ever gives an
+        alarm is at most this.
     low, high : float
         The range of the rewards, by keyword; [0, 1] by default.
 
@@ -239,8 +254,9 @@ class GLRKLUCB(BoundedPolicy):
     every: int = 10
     spacing: int = 10
     omega_scale: float = 0.05
+    false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -251,6 +267,7 @@ class GLRKLUCB(BoundedPolicy):
         super().__post_init__()
         if not isinstance(self.local, bool):
             raise InvalidValueError(f"GLRKLUCB's local must be True or False, not {self.local!r}.")
+        false_alarms.check("GLRKLUCB", self.false_alarms, "delta", self.delta)
         if self.delta is not None:
             checks.number("GLRKLUCB's delta", self.delta, 0.0, 1.0)
         if self.omega is not None:
@@ -266,6 +283,10 @@ class GLRKLUCB(BoundedPolicy):
         return f"{super().must_know}, T" + ("" if self.changes is None else " and the number of breakpoints")
 
     @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
+
+    @property
     def memory_cost(self) -> str:
         return "O(K + T)"
 
@@ -274,6 +295,8 @@ class GLRKLUCB(BoundedPolicy):
         factor = n_arms if self.local or self.changes is None else 1
         changes = 1 if self.changes is None else self.changes
         delta, omega = self.delta, self.omega
+        if self.false_alarms is not None:
+            delta = false_alarms.likelihood_ratio(self.false_alarms, steps, self.spacing)
         if delta is None:
             delta = 1 / math.sqrt(steps * (1 if self.changes is None else factor * changes))
         if omega is None:

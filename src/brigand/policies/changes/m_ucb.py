@@ -15,6 +15,10 @@ Tuning of the paper: b = sqrt((w / 2) log(2 K T^2)); gamma = sqrt(changes K (2 b
 most 1; w = (4 / d^2) (sqrt(log(2 K T^2)) + sqrt(log(2 T)))^2 for changes of d or more, made even. This w is
 often longer than a phase: users set 150 to 800, and gamma = sqrt(changes K log(T) / T).
 
+With the paper's b, an arm whose rewards do not change gives an alarm with probability 1 / (K T) at most. With
+`false_alarms=p`, which is not in the paper, b is less, and that probability p at most
+(`brigand.policies.changes.false_alarms`).
+
 Source
 ------
 Cao, Wen, Kveton, Xie, "Nearly optimal adaptive procedure with change detection for piecewise-stationary
@@ -50,9 +54,12 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
+from brigand.policies.changes import false_alarms
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
 from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.estimates import REMEMBERED, known_unit_mean
+from brigand.spec import later
 
 HEADER = record(step=0, restart=0, restarts=0, place=0, width=0.0)  # A; sqrt(2 log(t - tau)) of the next step
 ARM = record(
@@ -190,6 +197,9 @@ class MUCB(BoundedPolicy):
         The number of breakpoints; needed where `gamma` is not set.
     least_change : float, optional
         The smallest change of a mean, for rewards in [0, 1]; needed where `w` is not set.
+    false_alarms : float, optional
+        By keyword, in place of `b`: the probability that an arm whose rewards do not change ever gives an
+        alarm is at most this.
     low, high : float
         The range of the rewards, by keyword; [0, 1] by default.
 
@@ -203,8 +213,9 @@ class MUCB(BoundedPolicy):
     gamma: float | None = None
     changes: int | None = None
     least_change: float | None = None
+    false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_unit_mean)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -221,6 +232,7 @@ class MUCB(BoundedPolicy):
             raise InvalidValueError("MUCB needs w, or least_change.")
         if self.least_change is not None:
             checks.number("MUCB's least_change", self.least_change, 0.0, 1.0, above=0.0)
+        false_alarms.check("MUCB", self.false_alarms, "b", self.b)
         if self.b is not None:
             checks.number("MUCB's b", self.b, 0.0, infinite=True)
         if self.gamma is not None:
@@ -238,12 +250,18 @@ class MUCB(BoundedPolicy):
         return known + (", T" if None in (self.w, self.b) else "")
 
     @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
+
+    @property
     def memory_cost(self) -> str:
         return "O(K w)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> MUCBParameters:
         w = self._w(n_arms, horizon)
         b, gamma = self.b, self.gamma
+        if self.false_alarms is not None:
+            b = false_alarms.window(self.false_alarms, need_horizon("MUCB", horizon), w)
         if b is None:
             b = math.sqrt(w / 2 * math.log(2 * n_arms * need_horizon("MUCB", horizon) ** 2))
         if gamma is None:

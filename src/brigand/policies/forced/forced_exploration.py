@@ -51,12 +51,23 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Explanation, Header, Kernels, Policy, State, Table, record, ring_length
+from brigand.policies.base import (
+    Estimated,
+    Explanation,
+    Header,
+    Kernels,
+    Policy,
+    State,
+    Table,
+    record,
+    ring_length,
+)
 from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import ExplorationSequence, Exponential
 from brigand.policies.forced.turns import enter_round, is_due, is_new, limit, miss, next_due, reschedule
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import greedy, mean_moved, rank
+from brigand.policies.kernels.estimates import known_mean, windowed
 from brigand.words import counted
 
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
@@ -184,7 +195,7 @@ class ForcedExploration(Policy):
     reset_round: int = 1
     reset_offset: int = 0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
@@ -229,25 +240,27 @@ class ForcedExploration(Policy):
             state.header["next_reset"] = self.reset_offset or self.window
         return state
 
-    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation:
+    @property
+    def estimated(self) -> Estimated:
+        return super().estimated if self.window is None else windowed(self.window)
+
+    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation | None:
         last, count = int(row["last"]), int(row["count"])
         if last == 0:
             return Explanation("forced", f"{arm} was never chosen before", {})
         waited, wait, round_ = int(header["step"]) - last, float(row["wait"]), int(header["round"])
         if waited >= wait:
             data = {"waited": waited, "limit": wait, "round": round_}
-            rule = f"in round {round_} no arm waits longer than {math.ceil(wait)}"
+            due = math.ceil(wait)
+            late = f"is due after {counted(due, 'step')}" if waited > due else ""
+            rule = f"in round {round_} " + (f"an arm {late}" if late else f"no arm waits longer than {due}")
             if row["pulls"] < min(round_, header["lap"] - 1):
-                rule = (
-                    f"a new arm with {counted(row['pulls'], 'pull')} waits no longer than {math.ceil(wait)}"
-                )
+                pulls = counted(row["pulls"], "pull")
+                rule = f"a new arm with {pulls} {late or f'waits no longer than {due}'}"
             return Explanation("forced", f"{arm} was last chosen {counted(waited, 'step')} ago; {rule}", data)
         if count == 0:
             return Explanation("greedy", f"no mean{among} is known, and {arm} was chosen longest ago", {})
-        mean = float(row["mean"])
-        of = f" of the last {self.window} steps" if self.window is not None else ""
-        sentence = f"{arm} has the highest mean{among}, {mean:.3g} over {counted(count, 'reward')}{of}"
-        return Explanation("greedy", sentence, {"mean": mean, "rewards": count})
+        return None
 
     def _table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
         """Return a sequence without a formula as numbers, as far as the rounds can get."""

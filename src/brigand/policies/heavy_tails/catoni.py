@@ -45,6 +45,7 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, record
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import known_estimate
 from brigand.policies.kernels.history import SEGMENTS, append
 
 HEADER = record(step=0, used=0, log=0.0)  # log: L for the next step
@@ -167,4 +168,4 @@ def learn(
     refresh(parameters, header, arms, memory, arm)
 
 
-KERNELS = Kernels(select, pull, learn)
+KERNELS = Kernels(select, pull, learn, estimate=known_estimate)

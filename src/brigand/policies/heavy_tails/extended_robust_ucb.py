@@ -52,10 +52,11 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.lattimore import confidence, solve
 from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import new_history, reward_at
 
@@ -163,7 +164,7 @@ class ExtendedRobustUCB(Policy):
     C: float
     c: float = 16.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "p-th moment bounded by the q-th"
@@ -181,6 +182,10 @@ class ExtendedRobustUCB(Policy):
     @property
     def must_know(self) -> str:
         return "p, q and C, T for the memory"
+
+    @property
+    def estimated(self) -> Estimated:
+        return ROBUST
 
     @property
     def memory_cost(self) -> str:

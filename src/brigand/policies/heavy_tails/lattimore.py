@@ -60,10 +60,11 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import two_sum
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import append_exactly
 from brigand.policies.kernels.history import new_history, reward_at, row_of
 
@@ -225,7 +226,7 @@ class Lattimore(Policy):
     kurtosis: float
     c1: float = math.sqrt(192.0)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded kurtosis"
@@ -239,6 +240,10 @@ class Lattimore(Policy):
     @property
     def must_know(self) -> str:
         return "a bound on the kurtosis, T for the memory"
+
+    @property
+    def estimated(self) -> Estimated:
+        return ROBUST
 
     @property
     def memory_cost(self) -> str:

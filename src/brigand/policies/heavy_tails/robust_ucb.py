@@ -52,11 +52,12 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails import catoni
 from brigand.policies.heavy_tails.median_of_means import refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import ROW, append, new_history, reward_at
 
@@ -178,8 +179,16 @@ def learn_median(
 
 
 ESTIMATORS = {
-    "truncated": (Kernels(select, pull_truncated, learn_truncated), TRUNCATED_HEADER, TRUNCATED_ARM),
-    "median": (Kernels(select, pull_median, learn_median), MEDIAN_HEADER, MEDIAN_ARM),
+    "truncated": (
+        Kernels(select, pull_truncated, learn_truncated, estimate=known_estimate),
+        TRUNCATED_HEADER,
+        TRUNCATED_ARM,
+    ),
+    "median": (
+        Kernels(select, pull_median, learn_median, estimate=known_estimate),
+        MEDIAN_HEADER,
+        MEDIAN_ARM,
+    ),
     "catoni": (catoni.KERNELS, catoni.HEADER, catoni.ARM),
 }
 
@@ -237,6 +246,10 @@ class RobustUCB(Policy):
             return "a bound v on the variance, T for the memory"
         kind = "u on the raw" if self.estimator == "truncated" else "v on the central"
         return f"eps, a bound {kind} moment of order 1 + eps, T for the memory"
+
+    @property
+    def estimated(self) -> Estimated:
+        return ROBUST
 
     @property
     def memory_cost(self) -> str:

@@ -29,7 +29,7 @@ import numpy as np
 
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel, kernel_beside
-from brigand.policies.base import Header, Kernels, Table
+from brigand.policies.base import Header, Table
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import difference
 from brigand.policies.kernels.availability import available, is_available, miss, missing_at, n_places
@@ -58,6 +58,8 @@ SUM: dict[str, int | float] = {"sum": 0.0, "residue": 0.0, "others": 0, "level":
 
 FORCED = {"none": 0.0, "sqrt_log": 0.5, "cbrt_log": 1.0 / 3.0}
 """Forced exploration as a power of log r; 0: none."""
+CODED_CBRT = 0.333
+"""The exponent in the code of Baudry, Russac, Cappe, in place of 1/3."""
 
 
 Enters = Callable[..., bool]
@@ -80,6 +82,17 @@ def check_forced(policy: str, forced: object) -> None:
     """Refuse what is no kind of forced exploration."""
     if not isinstance(forced, str) or forced not in FORCED:
         raise InvalidValueError(f"{policy}'s forced must be one of {', '.join(FORCED)}, not {forced!r}.")
+
+
+def check_authors_code(policy: str, value: object) -> None:
+    """Refuse what is no answer to whether a policy is to be as its authors' code."""
+    if not isinstance(value, bool):
+        raise InvalidValueError(f"{policy}'s authors_code must be True or False, not {value!r}.")
+
+
+def power_of(forced: str, authors_code: bool) -> float:
+    """Return the exponent of a kind of forced exploration."""
+    return CODED_CBRT if authors_code and forced == "cbrt_log" else FORCED[forced]
 
 
 @kernel
@@ -267,8 +280,8 @@ def challenge_kernels(
     keep: Callable[..., None],
     take_turn: Callable[..., None] = take_turn,
     following: Callable[..., Any] = next_challenges,
-) -> Kernels:
-    """Return the kernels of a policy that pulls round by round.
+) -> tuple[Callable[..., Any], ...]:
+    """Return `select`, `pull`, `learn` and `miss` of a policy that pulls round by round.
 
     Parameters
     ----------
@@ -318,4 +331,4 @@ def challenge_kernels(
             challenges = following(parameters, header, arms, memory, None, header["step"])
             draw_round(enters, parameters, header, arms, memory, challenges)
 
-    return Kernels(select, pull, learn, miss)
+    return select, pull, learn, miss

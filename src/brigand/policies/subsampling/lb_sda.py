@@ -20,6 +20,11 @@ Deviations
 From the paper, not from the code: the code forces with the cube root of the logarithm. For the paper's
 sqrt(log), quoted from memory, set `forced="sqrt_log"`.
 
+From the code: it does not count the first pulls as a round, so that the first comparisons have r = 1 there,
+and r = 2 here. Arms with one pull are forced from r = 3 on, thus one round earlier here. And its cube root is
+(log r)^0.333, which forces a third pull from r = 3032 on, in place of 2981. With `authors_code=True`, both
+are as in the code. It makes the first pulls in order of index; here the order is random.
+
 Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`). The kept rewards are a ring,
 and prefix sums begin anew each time round, so that dropped rewards leave no rounding behind.
 
@@ -42,15 +47,20 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, State, Table, need_horizon, record
+from brigand.policies.base import Estimated, Header, Kernels, Policy, State, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import difference, quotient, two_sum
+from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.subsampling.challenges import (
-    FORCED,
     ROUNDS,
     TURN,
+    Challenges,
     challenge_kernels,
+    check_authors_code,
     check_forced,
+    most_rewards,
+    power_of,
 )
+from brigand.spec import later
 
 HEADER = record(**ROUNDS, capacity=0)  # rows of an arm's ring
 # kept: how many rewards are kept, and their sum; lap: how many are in the current turn of the ring
@@ -59,11 +69,12 @@ MEMORY = record(total=0.0, residue=0.0)  # K rings of prefix sums
 
 
 class LBSDALMParameters(NamedTuple):
-    """The exponent of log r in forced exploration (0: none), and m_r."""
+    """The exponent of log r in forced exploration (0: none), m_r, and r of the first pulls, less 1."""
 
     forced: float
     least: float
     extra: float
+    uncounted: int
 
 
 @kernel
@@ -130,7 +141,7 @@ def keep(
     total, lost = two_sum(arms[arm]["sum"], reward)
     arms[arm]["sum"] = total
     arms[arm]["residue"] += lost
-    log = math.log(header["round"])
+    log = math.log(max(header["round"] - parameters.uncounted, 1))
     capacity = header["capacity"]
     if arms[arm]["kept"] < min(max(parameters.least, log * log + parameters.extra), capacity - 1.0):
         arms[arm]["kept"] += 1
@@ -140,7 +151,26 @@ def keep(
     arms[arm]["kept_residue"] = lost
 
 
-select, pull, learn, miss = challenge_kernels(enters, keep)
+@kernel
+def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[float, float]:
+    kept = arms[arm]["kept"]
+    if kept == 0:
+        return math.nan, 0.0
+    return quotient(arms[arm]["kept_sum"], arms[arm]["kept_residue"], kept), float(kept)
+
+
+@kernel
+def limited_challenges(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, now: int
+) -> Challenges:
+    """As `next_challenges`, with the r of the policy in forced exploration."""
+    number = header["round"] + header["started"]
+    log = math.log(max(number - parameters.uncounted, 1))
+    forced = log**parameters.forced if parameters.forced > 0.0 else 0.0
+    return Challenges(number, most_rewards(header, arms, candidates, number, now), forced, now)
+
+
+select, pull, learn, miss = challenge_kernels(enters, keep, following=limited_challenges)
 
 
 @dataclass(frozen=True)
@@ -154,13 +184,16 @@ class LBSDALM(Policy):
         experiments used; ``least=math.inf`` keeps all, which is `LBSDA`.
     forced : {"none", "sqrt_log", "cbrt_log"}
         Forced exploration: of arms with fewer pulls than the (square or cube) root of log r.
+    authors_code : bool
+        By keyword: count rounds, and take the cube root, as the authors' code does (see above).
     """
 
     least: float = 10.0
     extra: float = 0.0
     forced: str = "cbrt_log"
+    authors_code: bool = later(False)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "one-parameter exponential family"
@@ -173,17 +206,23 @@ class LBSDALM(Policy):
         object.__setattr__(self, "least", least)
         object.__setattr__(self, "extra", extra)
         check_forced("LBSDALM", self.forced)
+        check_authors_code("LBSDALM", self.authors_code)
 
     @property
     def must_know(self) -> str:
         return "nothing but T, for its memory" if math.isinf(self.least) else "nothing"
 
     @property
+    def estimated(self) -> Estimated:
+        return REMEMBERED
+
+    @property
     def memory_cost(self) -> str:
         return "O(K T)" if math.isinf(self.least) else "O(K (log T)^2)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> LBSDALMParameters:
-        return LBSDALMParameters(FORCED[self.forced], self.least, self.extra)
+        power = power_of(self.forced, self.authors_code)
+        return LBSDALMParameters(power, self.least, self.extra, int(self.authors_code))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         if math.isinf(self.least):

@@ -20,7 +20,9 @@ cube root of log r is from the code of Baudry, Russac, Cappe (ICML 2021).
 Deviations
 ----------
 The paper prints ">", its code has ">=", and so has this: with ">" the numbers in the paper's tables do not
-come out. The paper's RB leaves out the block at one of the two ends; the effect is invisible. Sums are exact
+come out. The paper's RB leaves out the block at one of the two ends; the effect is invisible. In the code of
+the cube root, r is one less than here, and the cube root is (log r)^0.333: to have that, take
+`LBSDALM(math.inf, authors_code=True)`, which is LB-SDA. Sums are exact
 (see `brigand.policies.kernels.exact_history`), so that ties are ties.
 
 Late rewards

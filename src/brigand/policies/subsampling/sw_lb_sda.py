@@ -20,8 +20,15 @@ code; the paper's text was not at hand.
 Deviations
 ----------
 From the paper, not from the code: the code forces with the cube root of the logarithm. For the paper's
-sqrt(log), quoted from memory, set `forced="sqrt_log"`. Whether "for D rounds" includes the round to come is
-our choice. Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`).
+sqrt(log), quoted from memory, set `forced="sqrt_log"`.
+
+From the code: it does not count the first pulls as a round, so that its r is one less than here; it takes
+(log tau)^0.333, which is another number of pulls for tau = 2981 to 3031; and the leader and challengers that
+were last pulled D rounds ago have not been pulled for D rounds there, but only one round later here. With
+`authors_code=True`, the three are as in the code. It makes the first pulls in order of index; here the order
+is random.
+
+Sums are exact, and ties are ties (see `brigand.policies.kernels.exact_history`).
 
 Late rewards
 ------------
@@ -43,22 +50,25 @@ import numpy as np
 
 from brigand import checks
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record, ring_length
+from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import difference, two_sum
 from brigand.policies.kernels.availability import available, n_places
 from brigand.policies.kernels.choices import break_tie
+from brigand.policies.kernels.estimates import known_mean, windowed
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.subsampling.challenges import (
-    FORCED,
     ROUNDS,
     TURN,
     challenge_kernels,
+    check_authors_code,
     check_forced,
     counter,
+    power_of,
     take_turn,
 )
 from brigand.policies.subsampling.lb_sda import last_sum, push
+from brigand.spec import later
 
 # since: the round in which the leader became it. listed, lap, newest: whose rewards are in the ring of prefix
 # sums, how many in its current turn, and the step of the newest.
@@ -68,12 +78,13 @@ WINDOW_MEMORY = record(**window.SLOT, total=0.0, residue=0.0)
 
 
 class SlidingWindowLBSDAParameters(NamedTuple):
-    """tau, (log tau)^forced or 1, (log tau)^2, D."""
+    """tau, (log tau)^forced or 1, (log tau)^2, D, and r of the first pulls, less 1."""
 
     span: float
     forced: float
     few: float
     patience: int
+    uncounted: int
 
 
 class WindowChallenges(NamedTuple):
@@ -106,7 +117,7 @@ def window_leader(
         there += arm >= 0
         if arm == header["previous"]:
             previous = arm
-    share = min(float(number), parameters.span) / there
+    share = min(float(number - parameters.uncounted), parameters.span) / there
     bound = previous >= 0 and arms[previous]["count"] >= 0.5 * share
     best = previous if bound else -1
     ties = 1
@@ -167,6 +178,18 @@ def recent_sum(header: Header, memory: Table, leader: int, size: int) -> tuple[f
 
 
 @kernel
+def rounds_since(parameters: Any, number: int, before: int) -> int:
+    """Return how many rounds lie between two, of which the first may be that of the first pulls."""
+    return number - parameters.uncounted - max(before - parameters.uncounted, parameters.uncounted)
+
+
+@kernel
+def is_idle(parameters: Any, number: int, last: int) -> bool:
+    """Return whether an arm was not pulled for D rounds; in the authors' code, the last counts, too."""
+    return rounds_since(parameters, number, last) + parameters.uncounted > parameters.patience
+
+
+@kernel
 def window_challenges(
     parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, now: int
 ) -> WindowChallenges:
@@ -174,8 +197,9 @@ def window_challenges(
     number = header["round"] + header["started"]
     leader = window_leader(parameters, header, arms, candidates, number, now)
     diverse = 0
-    if leader == header["previous"] and number - header["since"] >= parameters.patience:
-        diverse = 1 if number - arms[leader]["last_round"] > parameters.patience else 0
+    kept = rounds_since(parameters, number, header["since"])
+    if leader == header["previous"] and kept >= parameters.patience:
+        diverse = 1 if is_idle(parameters, number, arms[leader]["last_round"]) else 0
     if now > 0 and leader != header["listed"]:
         relist(header, memory, leader)
     return WindowChallenges(number, leader, now, diverse)
@@ -189,7 +213,7 @@ def enters(parameters: Any, header: Header, arms: Table, memory: Table, challeng
         return True
     if arm == leader:
         return False
-    idle = challenges.round - arms[arm]["last_round"] > parameters.patience
+    idle = is_idle(parameters, challenges.round, arms[arm]["last_round"])
     if challenges.diverse and idle and recent <= parameters.few:
         return True
     size = arms[arm]["count"]
@@ -243,12 +267,15 @@ class SlidingWindowLBSDA(Policy):
     forced : {"none", "sqrt_log", "cbrt_log"}
         Forced exploration: of arms with fewer pulls in the window than the (square or cube) root of log tau.
         An arm without a pull in it is pulled in any case, or no change of it would ever be seen.
+    authors_code : bool
+        By keyword: count rounds, take the cube root and be patient as the authors' code is (see above).
     """
 
     window: int
     forced: str = "cbrt_log"
+    authors_code: bool = later(False)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "one-parameter exponential family, piecewise stationary"
@@ -259,10 +286,15 @@ class SlidingWindowLBSDA(Policy):
         length = checks.integer("SlidingWindowLBSDA's window", self.window, 1, checks.MAX_STEPS)
         object.__setattr__(self, "window", length)
         check_forced("SlidingWindowLBSDA", self.forced)
+        check_authors_code("SlidingWindowLBSDA", self.authors_code)
 
     @property
     def must_know(self) -> str:
         return "T and the number of breakpoints, for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:
@@ -271,9 +303,10 @@ class SlidingWindowLBSDA(Policy):
     def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowLBSDAParameters:
         log = math.log(self.window)
         # At least 1: an arm without a pull in the window is always forced.
-        forced = max(log ** FORCED[self.forced], 1.0)
+        forced = max(log ** power_of(self.forced, self.authors_code), 1.0)
         patience = int((n_arms - 1) * log * log)
-        return SlidingWindowLBSDAParameters(float(self.window), forced, log * log, patience)
+        uncounted = int(self.authors_code)
+        return SlidingWindowLBSDAParameters(float(self.window), forced, log * log, patience, uncounted)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         return np.repeat(WINDOW_MEMORY, ring_length(self.window, horizon) + 1)

@@ -48,11 +48,12 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record, ring_length
+from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
 from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import KINDS, conjugate, klucb_upper, natural
+from brigand.policies.kernels.estimates import known_unit_mean, windowed
 
 HEADER = record(step=0, level=0.0, favourite=0)  # log n + c log log n; the arm pulled last
 # phi: see `divergences.conjugate`
@@ -266,7 +267,7 @@ class SlidingWindowKLUCB(FamilyPolicy):
     c: float = 0.0
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window)
+    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_unit_mean)
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     reference: ClassVar[str] = "combes2014unimodal"
@@ -280,6 +281,10 @@ class SlidingWindowKLUCB(FamilyPolicy):
     @property
     def must_know(self) -> str:
         return super().must_know + ", T and B_T for the window"
+
+    @property
+    def estimated(self) -> Estimated:
+        return windowed(self.window)
 
     @property
     def memory_cost(self) -> str:
