@@ -60,16 +60,17 @@ def spread(rows):
 def test_curves_show_means_and_medians():
     index = pd.MultiIndex.from_product([["A", "B"], [1, 10, 100]], names=["policy", "step"])
     column = np.array([1.0, 5, 9, 0, 2, 4])
-    table = pd.DataFrame({n: column for n in ("mean", "low", "high", "median", "q10", "q90")}, index)
+    table = pd.DataFrame({n: column for n in ("mean", "median", "q10", "q90")}, index)
+    table = table.assign(top=[0.2] * 3 + [0.9] * 3, replications=5)
     figure = studies.curves(table, "a title", "5 runs", (50,))
     left, right = figure.axes
     assert figure.get_suptitle() == "a title"
-    assert legend(figure) == ["A", "B"]
-    assert left.get_title() == "mean and its 95 % interval, 5 runs"
+    assert legend(figure) == ["A", "B (few runs carry the mean)"]
+    assert left.get_title() == "mean, and 10 % to 90 % of 5 runs"
     assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "log", "log")
     assert left.get_ylabel() == "cumulative pseudo-regret"
     assert [line.get_xdata()[0] for line in left.lines] == [50, 1, 1]
-    table[:] = 0.0
+    table[["mean", "median", "q10", "q90"]] = 0.0
     assert studies.curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
 
 
@@ -122,14 +123,14 @@ def test_sweeps_have_logarithmic_axes_where_values_are_far_apart():
         ("p", "B", np.nan, 3.0, 2.0, 4.0),
         ("q", "A", 10.0, 5.0, np.nan, np.nan),
     ]
-    table = pd.DataFrame(rows, columns=["panel", "line", "x", "mean", "low", "high"])
+    table = pd.DataFrame(rows, columns=["panel", "line", "x", "mean", "q10", "q90"])
     figure = comparison.sweep(table, "window", "title", "9 runs")
     first, second = figure.axes
     assert (first.get_title(), second.get_title()) == ("p", "q")
     assert (first.get_xscale(), first.get_yscale(), second.get_yscale()) == ("log", "log", "linear")
     assert first.get_xlabel() == "window"
     assert legend(figure) == ["A", "B"]
-    assert "95 % intervals over 9 runs" in figure.get_suptitle()
+    assert "bars: 10 % to 90 % of 9 runs" in figure.get_suptitle()
     assert first.lines[-1].get_ydata() == [3.0, 3.0]
 
 

@@ -49,7 +49,9 @@ def test_the_summary_is_that_of_scipy(results):
     final = results.dataset["regret"].sel(step=500, policy="TS").to_numpy()
     row = results.summary().loc["TS"]
     interval = stats.t.interval(0.95, 29, final.mean(), stats.sem(final))
-    assert (row["low"], row["high"]) == pytest.approx(interval, rel=1e-12)
+    assert row["unseen"] == pytest.approx((1 - 0.05 ** (1 / 30)) * 500 * 0.2)
+    assert (row["low"], row["high"] - row["unseen"]) == pytest.approx(interval, rel=1e-12)
+    assert row["top"] == pytest.approx(final.max() / final.sum())
     assert row["mean"] == pytest.approx(final.mean())
     assert row["median"] == pytest.approx(np.median(final))
     assert (row["q10"], row["q90"]) == pytest.approx(tuple(np.quantile(final, [0.1, 0.9])))
@@ -103,7 +105,8 @@ def test_the_interval_is_right_for_very_large_and_very_small_rewards(size):
     results = br.simulate(br.Environment.stationary(arms), {"x": greedy}, 500, 8)
     row = results.summary().loc["x"]
     regret = results.dataset["regret"].sel(policy="x", step=500).to_numpy() / size
-    assert (row["low"] / size, row["high"] / size) == pytest.approx(
+    assert row["unseen"] / size == pytest.approx((1 - 0.05 ** (1 / 8)) * 500 * 0.1)
+    assert (row["low"] / size, (row["high"] - row["unseen"]) / size) == pytest.approx(
         stats.t.interval(0.95, 7, regret.mean(), stats.sem(regret)), rel=1e-9
     )
 

@@ -184,7 +184,7 @@ def test_compare_prints_tables(results):
     assert done.exit_code == 0
     for word in ("several, T = 300; 6 instances × 5 runs", "minus UCB1", "wins", "rank", "Friedman", *NAMES):
         assert word in done.output
-    assert done.output.count("Student interval of the mean") == 2  # once over runs, once over instances
+    assert done.output.count("95 %: interval of the mean") == 2  # once over runs, once over instances
     done = brigand("compare", results.folder, "--baseline", "FE-Exp")
     assert "minus FE-Exp" in done.output
     done = brigand("compare", results.folder, "--baseline", "FE")

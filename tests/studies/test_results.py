@@ -127,7 +127,12 @@ def test_the_summary_is_over_independent_draws(results):
         draws = results.regret(problem, "FE-Exp")[..., -1].mean(axis=1) if axis is None else axis
         row = summary.loc[problem, "FE-Exp"]
         interval = stats.ttest_1samp(draws, 0).confidence_interval()
-        np.testing.assert_allclose(row[["low", "high"]].to_list(), interval)
+        np.testing.assert_allclose([row["low"], row["high"] - row["unseen"]], interval)
+        instances = [results.environment(problem, i) for i in range(1 if problem == "one" else 7)]
+        worst = max(
+            float(environment.worst_regret(results.problem(problem)["horizon"])) for environment in instances
+        )
+        assert row["unseen"] == pytest.approx(worst * (1 - 0.05 ** (1 / len(draws))))
         expected = [draws.mean(), *np.quantile(draws, [0.5, 0.1, 0.9, 0.99]), draws.std(ddof=1)]
         np.testing.assert_allclose(row[["mean", "median", "q10", "q90", "q99", "sd"]].to_list(), expected)
         assert row["instances"] == (1 if problem == "one" else 7)

@@ -66,13 +66,12 @@ def bounds(
     problem, title = _problem(environment, family, arms, instance_seed, horizon)
     folder = make_folder(out) if plot else None
     from brigand import theory
-    from brigand.figures.bounds import trivial  # late, for it loads matplotlib
 
     console = Console()
     title = f"{policy} on {title}"
     given = theory.bounds(problem, CATALOGUE[policy], horizon)
     if given:
-        _print(console, title, given, horizon, float(trivial(problem, horizon)))
+        _print(console, title, given, horizon, float(problem.worst_regret(horizon)))
     else:
         console.print(f"{escape(title)}: no bounds are known here.", soft_wrap=True, highlight=False)
     if folder is not None:

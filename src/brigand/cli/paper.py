@@ -15,6 +15,7 @@ from rich.table import Table
 from brigand import checks
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.files import atomic, make_folder
+from brigand.words import INTERVAL, number, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,14 +207,15 @@ def _table(title: str, results: Results) -> Table:
     table = Table(
         title=f"{title}\nregret at step {step:,}, {int(summary['replications'].iloc[0])} {unit}",
         title_justify="left",
-        caption="± 95 %: Student interval of the mean. 10 %, 90 %: quantiles.",
+        caption=f"{INTERVAL} 10 %, 90 %: quantiles.",
         caption_justify="left",
     )
     table.add_column("policy")
-    for column in ("mean", "± 95 %", "median", "10 %", "90 %"):
+    for column in ("mean", "95 %", "unseen", "worst 1 %", "median", "10 %", "90 %"):
         table.add_column(column, justify="right")
     for name, row in summary.iterrows():
-        half = "–" if math.isnan(row["high"]) else f"{row['high'] - row['mean']:,.1f}"
-        numbers = (f"{row[key]:,.1f}" for key in ("median", "q10", "q90"))
-        table.add_row(str(name), f"{row['mean']:,.1f}", half, *numbers)
+        interval = "–" if math.isnan(row["high"]) else f"{number(row['low'])} to {number(row['high'])}"
+        numbers = (number(row[key]) for key in ("median", "q10", "q90"))
+        unseen, top = number(row["unseen"]), share(row["top"], int(row["replications"]))
+        table.add_row(str(name), number(row["mean"]), interval, unseen, top, *numbers)
     return table

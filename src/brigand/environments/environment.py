@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from brigand import checks
 from brigand.environments import draw
@@ -109,6 +109,14 @@ class Environment(Spec):
         """Regret of one pull, shape (phases, K): the phase's largest mean less the arm's mean."""
         best = self.means.max(axis=1, keepdims=True)
         return np.asarray(best - self.means)
+
+    def worst_regret(self, steps: ArrayLike) -> NDArray[np.float64]:
+        """Return the regret after some steps, of the shape of `steps`, of always pulling the worst arm."""
+        at = np.asarray(steps, np.float64)[..., None]
+        starts = np.array(self.starts, np.float64)
+        ends = np.append(starts[1:] - 1, np.inf)
+        spent = np.clip(np.minimum(at, ends) - (starts - 1), 0, None)
+        return np.asarray((spent * self.gaps.max(axis=1)).sum(axis=-1))
 
     @functools.cached_property
     def reach(self) -> float:

@@ -61,9 +61,10 @@ def bounds(
 ) -> Figure:
     """Draw the regret of one policy and its bounds, on logarithmic axes.
 
-    Thick: the measured mean with its 95 % interval, and the median in front. Of the bounds, colours tell
-    apart what the paper prints, its correction, and other sources; dashes, what a bound says; markers, the
-    rest. Above t times the largest gap, which no policy can lose, the figure is shaded, and bounds end.
+    Thick: the measured mean with the range of 10 % to 90 % of the runs, and the median in front. Of the
+    bounds, colours tell apart what the paper prints, its correction, and other sources; dashes, what a bound
+    says; markers, the rest. Above t times the largest gap, which no policy can lose, the figure is shaded,
+    and bounds end.
 
     Parameters
     ----------
@@ -107,19 +108,10 @@ def bounds(
         return figure
 
 
-def trivial(environment: Environment, steps: ArrayLike) -> Floats:
-    """Return what a policy loses that pulls the worst arm always, in units of reward, shape as `steps`."""
-    at = np.asarray(steps, np.float64)[..., None]
-    starts = np.array(environment.starts, np.float64)
-    ends = np.append(starts[1:] - 1, np.inf)
-    spent = np.clip(np.minimum(at, ends) - (starts - 1), 0, None)
-    return np.asarray((spent * environment.gaps.max(axis=1)).sum(axis=-1))
-
-
 def curve(bound: Bound, environment: Environment, steps: ArrayLike) -> Floats:
     """Return a bound's regret as it is drawn: NaN where it is trivial, or not positive."""
     values = bound.regret(steps)
-    visible = (values > 0) & (values < trivial(environment, steps) * (1 - 1e-9))
+    visible = (values > 0) & (values < environment.worst_regret(steps) * (1 - 1e-9))
     return np.where(visible, values, np.nan)
 
 
@@ -172,10 +164,10 @@ def _named(results: Measured, policy: str | None) -> str:
 def _draw_measured(axes: Axes, table: Any) -> list[Any]:
     runs = int(table["replications"].iloc[0])
     steps = table.index.to_numpy()
-    axes.fill_between(steps, table["low"], table["high"], color="black", alpha=0.18, linewidth=0, zorder=3)
+    axes.fill_between(steps, table["q10"], table["q90"], color="black", alpha=0.18, linewidth=0, zorder=3)
     # A logarithm shows no zeros.
     mean, median = (table[column].where(table[column] > 0) for column in ("mean", "median"))
-    label = f"measured mean and its 95 % interval, {runs:,} runs"
+    label = f"measured mean, and 10 % to 90 % of {runs:,} runs"
     lines = axes.plot(steps, mean, color="black", linewidth=2.8, label=label, zorder=3)
     # Light, and in front of the mean, for both are often the same.
     look: dict[str, Any] = {"color": MEDIAN, "linestyle": (0, (2, 1.5)), "linewidth": 1.4}
@@ -185,7 +177,7 @@ def _draw_measured(axes: Axes, table: Any) -> list[Any]:
 
 def _draw_trivial(axes: Axes, environment: Environment, horizon: int) -> Patch:
     steps = log_steps(horizon)
-    edge = trivial(environment, steps)
+    edge = environment.worst_regret(steps)
     axes.fill_between(steps, edge, 10 * edge[-1], color="0.93", linewidth=0, zorder=0.5)
     axes.plot(steps, edge, color="0.7", linewidth=1.0, zorder=1.6, label="trivial")
     label = "trivial: no policy can lose more than t times the largest gap"
@@ -220,7 +212,7 @@ def _draw_bound(axes: Axes, bound: Bound, place: int, environment: Environment, 
 def _arrange(axes: Axes, table: Any, environment: Environment, horizon: int) -> None:
     axes.set_xlabel("step t")
     axes.set_ylabel("cumulative pseudo-regret")
-    top = float(trivial(environment, horizon))
+    top = float(environment.worst_regret(horizon))
     if not top > 0:  # all arms are equally good, and a logarithm shows no zeros
         return
     axes.set_xscale("log")

@@ -26,13 +26,13 @@ ROW = 0.19
 
 
 def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure:
-    """Draw mean regret at T against a swept parameter, with 95 % intervals.
+    """Draw mean regret at T against a swept parameter, with the range of most draws.
 
     Parameters
     ----------
     table : pandas.DataFrame
         A row for each point: ``panel`` and ``line``, the titles of what it belongs to, ``x``, the parameter,
-        or NaN for a policy that does not have it: a horizontal line; ``mean``, ``low``, ``high``.
+        or NaN for a policy that does not have it: a horizontal line; ``mean``; ``q10`` and ``q90``.
     parameter : str
     title : str
     draws : str
@@ -55,7 +55,7 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
             else:
                 axes.set_ylim(0, None)
             _tick(axes, xs, 31 if len(titles) > 2 else 62)
-        figure.suptitle(f"{title}\n95 % intervals{draws and f' over {draws}'}", fontsize=10)
+        figure.suptitle(f"{title}\nbars: 10 % to 90 % of {draws or 'the draws'}", fontsize=10)
         handles = {
             label: handle
             for axes in grid
@@ -160,10 +160,10 @@ def _draw_line(axes: Axes, points: pd.DataFrame, label: str, place: int) -> None
     if points["x"].isna().all():
         row = points.iloc[0]
         axes.axhline(row["mean"], **look)
-        axes.axhspan(row["low"], row["high"], color=color, alpha=0.15, linewidth=0)
+        axes.axhspan(row["q10"], row["q90"], color=color, alpha=0.15, linewidth=0)
         return
     points = points.sort_values("x")
-    ends = np.abs(points[["low", "high"]].to_numpy().T - points["mean"].to_numpy())
+    ends = np.abs(points[["q10", "q90"]].to_numpy().T - points["mean"].to_numpy())
     axes.errorbar(
         points["x"],
         points["mean"],

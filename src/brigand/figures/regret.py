@@ -23,9 +23,10 @@ def regret(
 ) -> Figure:
     """Draw regret in two panels.
 
-    Left, linear axes: the mean over replications, with the 95 % interval of the mean. Right, logarithmic
-    axes: the median, with the range from the 10 % to the 90 % quantile. Where the two tell different
-    stories, rare runs carry the mean.
+    Left, linear axes: the mean over replications. Right, logarithmic axes: the median. Both with the range
+    from the 10 % to the 90 % quantile. Where the two tell different stories, rare runs carry the mean; if
+    the worst 1 % of the runs carry more than 5 % of it, the legend says so. The interval of the mean is in
+    `brigand.Results.summary`: from few runs it is too wide for a figure, because rarer runs may be missing.
 
     Parameters
     ----------

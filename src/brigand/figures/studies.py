@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from brigand.figures import style
 from brigand.figures.layout import TITLE, add_legend, log_ticks, name_rows, panel_grid, value_axis
+from brigand.words import hangs_on_few
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,16 +42,16 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         style.mark_breakpoints(left, breakpoints)
         for place, policy in enumerate(table.index.unique("policy")):
             part = table.loc[policy]
-            _curve(left, place, policy, part, ("mean", "low", "high"))
+            _curve(left, place, carried(policy, part), part, ("mean", "q10", "q90"))
             _curve(right, place, policy, part, ("median", "q10", "q90"))
         horizon = int(table.index.get_level_values("step").max())
-        left.set_title(f"mean and its 95 % interval, {draws}")
+        left.set_title(f"mean, and 10 % to 90 % of {draws}")
         left.set_xlabel("step t")
         left.set_ylabel("cumulative pseudo-regret")
         style.step_axis(left, horizon)
         left.set_xlim(0, horizon * 1.02)
         left.set_ylim(0, None)
-        right.set_title("median and 10 %–90 % quantiles")
+        right.set_title("median, and 10 % to 90 %")
         right.set_xlabel("step t, logarithmic axes")
         right.set_ylabel("cumulative pseudo-regret")
         if (table["median"] > 0).any():  # else there is nothing that a logarithm could show
@@ -61,6 +62,12 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
             figure.suptitle(title, fontsize=10)
         add_legend(figure, *left.get_legend_handles_labels())
         return figure
+
+
+def carried(policy: str, table: pd.DataFrame) -> str:
+    """Return a policy's name, marked if few runs carry its mean at the last step."""
+    row = table.iloc[-1]
+    return f"{policy} (few runs carry the mean)" if hangs_on_few(row["top"], row["replications"]) else policy
 
 
 def final(table: pd.DataFrame, title: str, draws: str) -> Figure:

@@ -187,9 +187,9 @@ def _ranks(results: StudyResults) -> Drawn:
 _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     "regret": (
         _regret,
-        "Regret over time. Left, linear axes: the mean with its 95 % interval. Right, logarithmic axes: the "
-        "median, with the range from the 10 % to the 90 % quantile. Where the two tell different stories, "
-        "rare runs carry the mean.",
+        "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws. Right, logarithmic "
+        "axes: the median, with the same range. Where the two tell different stories, rare runs carry the "
+        "mean.",
         "nothing",
     ),
     "sweep": (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brigand.studies.compare import Comparison
 from brigand.studies.results import StudyResults
-from brigand.words import counted
+from brigand.words import INTERVAL, counted, number, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,18 +52,21 @@ def summary_table(results: StudyResults, summary: pd.DataFrame, problem: str) ->
     problem : str
     """
     part = summary.loc[problem].sort_values("mean", kind="stable")
-    columns = ("policy", "mean", "± 95 %", "median", "10 %", "90 %", "99 %", "sd")
+    columns = ("policy", "mean", "95 %", "unseen", "worst 1 %", "median", "10 %", "90 %", "99 %", "sd")
+    independent = len(results.draws(problem))
     rows = [
         (
             Cell(str(name)),
             _number(row["mean"]),
-            _number(row["high"] - row["mean"]),
+            _interval(row["low"], row["high"]),
+            _number(row["unseen"]),
+            Cell(share(row["top"], independent), float(row["top"])),
             *(_number(row[key]) for key in ("median", "q10", "q90", "q99", "sd")),
         )
         for name, row in part.iterrows()
     ]
     over = "instances, each with its mean over runs" if part["instances"].iloc[0] > 1 else "runs"
-    notes = [f"± 95 %: Student interval of the mean. 10 %, 90 %, 99 %: quantiles. All over {over}."]
+    notes = [f"{INTERVAL} 10 %, 90 %, 99 %: quantiles. All over {over}."]
     return Table(f"{title(results, problem)}; {draws(results, problem)}", columns, rows, notes)
 
 
@@ -124,16 +127,6 @@ def draws(results: StudyResults, problem: str) -> str:
     return text if instances == 1 else f"{instances:,} instances × {text}"
 
 
-def number(value: float) -> str:
-    """Return a number as short as a reader needs it."""
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "infinite"
-    size = abs(value)
-    if size >= 1e7 or 0 < size < 0.01:
-        return f"{value:.3g}"
-    return f"{value:,.{0 if size >= 1000 else 1 if size >= 10 else 2}f}"
-
-
 def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[str]:
     differences = _of(compared.differences, problem)
     notes = []
@@ -143,7 +136,7 @@ def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[st
         notes.append(
             f"minus {compared.baseline}: the mean difference of regret at T over {pairs:,} {same}, with its "
             "95 % Student interval; below 0 the policy is better. Each interval holds by itself, not all "
-            "together."
+            "together, and for what was seen: runs that are too rare for that are not in it."
         )
         if not differences["paired"].all():
             notes.append("*: run by skipping, so not with the same rewards as the baseline.")

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
-from brigand.simulation.results import Results
+from brigand.simulation.results import Results, statistics_of
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import environment_of
 from brigand.studies.folder import MANIFEST, StudyFolder
@@ -259,6 +259,7 @@ class StudyResults:
         import xarray as xr
 
         tables = []
+        worst = self._worst(problem, self.steps(problem))
         for name in self.policies_of(problem) if policies is None else policies:
             regret, dims = _flat(self.regret(problem, name))
             labels: dict[str, Any] = {
@@ -267,7 +268,7 @@ class StudyResults:
                 "step": self.steps(problem),
             }
             data = xr.Dataset({"regret": (("policy", *dims, "step"), regret[None])}, labels)
-            tables.append(Results(data).statistics())
+            tables.append(statistics_of(data["regret"], worst))
         return pd.concat(tables)
 
     def summary(self) -> pd.DataFrame:
@@ -276,16 +277,17 @@ class StudyResults:
         Returns
         -------
         pandas.DataFrame
-            Indexed by problem and policy: ``mean``, ``low`` and ``high`` (95 % Student interval of the mean;
-            NaN for one draw), ``median``, ``q10``, ``q90``, ``q99`` and ``sd`` over independent draws (see
-            `draws`), ``instances``, ``replications``.
+            Indexed by problem and policy: ``mean``, ``low`` and ``high`` (its 95 % interval; NaN for one
+            draw), ``unseen``, ``top`` (see `Results.summary`), ``median``, ``q10``, ``q90``, ``q99`` and
+            ``sd`` over independent draws (see `draws`), ``instances``, ``replications``.
         """
         import pandas as pd
 
         tables = {}
         for name in self.problems:
             counts = {"instances": self.problem(name)["instances"], "replications": self._replications}
-            tables[name] = summarise(self.draws(name)).assign(**counts)
+            worst = float(self._worst(name, self.problem(name)["horizon"]))
+            tables[name] = summarise(self.draws(name), worst).assign(**counts)
         return pd.concat(tables, names=["problem", "policy"])
 
     def compare(self, baseline: str | None = None) -> Comparison:
@@ -320,6 +322,12 @@ class StudyResults:
             f"StudyResults: {self.name!r}; problems: {', '.join(self.problems)}; policies: "
             f"{', '.join(self.policies)}; {f'pieces missing: {missing:,}' if missing else 'complete'}"
         )
+
+    def _worst(self, problem: str, steps: ArrayLike) -> Floats:
+        """Return the largest regret that can be after some steps, in any instance."""
+        instances = range(self.problem(problem)["instances"])
+        worst = [self.environment(problem, i).worst_regret(steps) for i in instances]
+        return np.asarray(np.max(worst, axis=0))
 
     def _dataset(self, problem: str, names: list[str]) -> xr.Dataset:
         import xarray as xr

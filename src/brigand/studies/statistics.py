@@ -29,26 +29,28 @@ LARGEST_FACTOR = 100.0
 """Profiles end here at the latest."""
 
 
-def summarise(draws: pd.DataFrame) -> pd.DataFrame:
+def summarise(draws: pd.DataFrame, worst: float = 0.0) -> pd.DataFrame:
     """Summarise each column of a table.
 
     Parameters
     ----------
     draws : pandas.DataFrame
         A row for each independent draw, a column for each policy; in units of reward.
+    worst : float
+        The largest regret that a draw can have, see `regret_statistics`.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each policy: ``mean``, ``low`` and ``high`` (95 % Student interval of the mean; NaN for one
-        draw), ``median``, ``q10``, ``q90``, ``q99``, ``sd``.
+        A row for each policy: ``mean``, ``low`` and ``high`` (its 95 % interval; NaN for one draw),
+        ``unseen``, ``top``, ``median``, ``q10``, ``q90``, ``q99``, ``sd``.
     """
     import xarray as xr
 
     array = xr.DataArray(draws.to_numpy(), {"policy": list(draws.columns)}, ("replication", "policy"))
-    table = regret_statistics(array).to_dataframe()
+    table = regret_statistics(array, worst).to_dataframe()
     table["q99"] = np.quantile(draws.to_numpy(), 0.99, axis=0)
-    return table[["mean", "low", "high", "median", "q10", "q90", "q99", "sd"]]
+    return table[["mean", "low", "high", "unseen", "top", "median", "q10", "q90", "q99", "sd"]]
 
 
 def win_rate(regret: ArrayLike, baseline: ArrayLike) -> dict[str, float]:

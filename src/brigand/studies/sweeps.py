@@ -37,7 +37,7 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
     problems = {name: results.problem(name) for name in results.problems}
     for parameter, of in _lines(policies).items():
         points = [
-            (problem, line, x, *_interval(summary, problem, policy))
+            (problem, line, x, *_range(summary, problem, policy))
             for problem in problems
             for policy, (line, x) in of.items()
             if policy in rivals[problem]
@@ -45,7 +45,7 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
         yield parameter, *_kept(points, of.get(results.baseline, ("",))[0], most)
     for parameter, of in _lines(problems).items():
         points = [
-            (panel, policy, x, *_interval(summary, problem, policy))
+            (panel, policy, x, *_range(summary, problem, policy))
             for problem, (panel, x) in of.items()
             if np.isfinite(x)
             for policy in rivals[problem]
@@ -92,8 +92,8 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _interval(summary: pd.DataFrame, problem: str, policy: str) -> list[float]:
-    found: list[float] = summary.loc[(problem, policy), ["mean", "low", "high"]].astype(float).tolist()
+def _range(summary: pd.DataFrame, problem: str, policy: str) -> list[float]:
+    found: list[float] = summary.loc[(problem, policy), ["mean", "q10", "q90"]].astype(float).tolist()
     return found
 
 
@@ -101,7 +101,7 @@ def _kept(points: list[Any], base: str, most: int) -> tuple[pd.DataFrame, str]:
     """Return the points of the best lines, and of the baseline's, as a table."""
     import pandas as pd
 
-    table = pd.DataFrame(points, columns=["panel", "line", "x", "mean", "low", "high"])
+    table = pd.DataFrame(points, columns=["panel", "line", "x", "mean", "q10", "q90"])
     # The best: by what its best point loses, ranked in each panel.
     least = table.groupby(["panel", "line"], sort=False)["mean"].min().unstack("panel")
     order = least.rank().mean(axis=1).sort_values(kind="stable").index.tolist()

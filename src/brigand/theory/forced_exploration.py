@@ -131,7 +131,7 @@ def forced_exploration_bounds(
             PRINTED,
             UPPER,
             source_of("Equation 14", PRINTED),
-            "Equation 14 as printed: 8 sqrt(e) (K + 1) sqrt(T) log T + (K + 2) (log T)^2 times the sum of gaps",
+            "Equation 14 as printed: 8 sqrt(e) (K + 1) sqrt(T) log T + (K + 2) (log T)^2 sum of gaps",
             (*needs, *asked),
             lambda steps: np.minimum(printed.remark_1_regret(gaps, horizon), steps * gaps.max()),
         )

@@ -107,7 +107,8 @@ def lemma_3(form: Form, schedule: Schedule, steps: Steps) -> ForcedPulls:
     """Return the largest n for which f(x) + ... + f(n) <= t - t0.
 
     x is the first round with f(x) >= K + 1 for what is forced at least, with f(x) >= K for what is forced at
-    most; t0 is the number of steps with f(r) <= K where one arm leads. For `steps` up to t0, and where f is less throughout: 0.
+    most; t0 is the number of steps with f(r) <= K where one arm leads. For `steps` up to t0, and where f is
+    less throughout: 0.
 
     Parameters
     ----------
