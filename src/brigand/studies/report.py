@@ -15,7 +15,7 @@ import matplotlib as mpl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from brigand.figures import style
+from brigand.figures import style, text
 from brigand.files import atomic
 from brigand.studies.draw import Drawing, drawings
 from brigand.studies.folder import STUDY
@@ -81,7 +81,7 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
         What is read to those who cannot see it.
     """
     buffer = io.BytesIO()
-    with mpl.rc_context(style.STYLE):
+    with mpl.rc_context(style.STYLE), text.fonts(figure):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     root = ET.fromstring(buffer.getvalue())
     for parent in list(root.iter()):
@@ -111,7 +111,7 @@ def _with_prefix(key: str, value: str, prefix: str) -> str:
 
 def _figure(place: int, drawing: Drawing) -> dict[str, Any]:
     figure = drawing.figure
-    heading = figure.get_suptitle().replace("\n", ", ")
+    heading = text.as_given(figure.get_suptitle()).replace("\n", ", ")
     svg = inline_svg(figure, f"f{place}-", f"{heading}. {drawing.caption}")
     return {"svg": svg, "caption": drawing.caption, "heading": heading, "kind": drawing.kind}
 
