@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from brigand import checks
 from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_url, visible
+from brigand.cli.console import make_console
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.words import counted
 
@@ -192,7 +192,7 @@ def list_(store: Store = DEFAULT_STORE) -> None:
 
     found = bandits(store_url(store))
     if found:
-        console = Console()
+        console = make_console()
         console.print(overview(found, console.width))
     else:
         typer.echo(f"There is no bandit in {visible(store)}; make one: brigand bandit create --help")
@@ -221,7 +221,7 @@ def show(
     try:
         from brigand.cli import bandit_show
 
-        console = Console()
+        console = make_console()
         with _opened(store, name) as bandit:
             view = bandit_show.View(bandit, name, level, support)
             # Not a terminal, also if FORCE_COLOR says so: that is for colours, and a pipe never ends.
@@ -249,7 +249,7 @@ def export(
     with (
         _stoppable("nothing was written"),
         _opened(store, name) as bandit,
-        Console().status("writing") as status,
+        make_console().status("writing") as status,
     ):
         done = write_history(bandit, file, lambda n: status.update(f"writing: {counted(n, 'decision')}"))
     typer.echo(f"{counted(done, 'decision')} are in {visible(str(file))}")
@@ -271,7 +271,7 @@ def import_(
     with (
         _stoppable("nothing was imported"),
         _opened(store, name) as bandit,
-        Console().status("reading") as status,
+        make_console().status("reading") as status,
     ):
         past = read_past(file, Bounds.of(bandit))
         status.update(f"learning from {counted(len(past), 'decision')}")
@@ -292,5 +292,5 @@ def _stoppable(outcome: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        Console(stderr=True).print(f"Stopped; {outcome}.")
+        make_console(stderr=True).print(f"Stopped; {outcome}.")
         raise typer.Exit(130) from None

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from brigand import checks
+from brigand.cli.bandit_text import visible
+from brigand.cli.console import make_console, say, say_where
 from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 
@@ -41,7 +42,7 @@ def tune(
     from brigand.tuning import search
     from brigand.tuning.evaluate import Objective, Problems
 
-    console = Console()
+    console = make_console()
     checks.steps("horizon", horizon, 2)
     checks.integer("held-out", held_out, 2)
     if workers is not None:
@@ -81,9 +82,9 @@ def tune(
             f"no choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
             soft_wrap=True,
         )
-    console.print(found.line, soft_wrap=True, highlight=False, markup=False)
+    say(console, found.line)
     style.save(search.draw(found, horizon, title), folder, "tuning")
-    console.print(f"The figure is in [bold]{folder.resolve()}[/]", soft_wrap=True)
+    say_where(console, "The figure is in ", folder)
 
 
 def _table(title: str, found: Tuned) -> Table:
@@ -91,7 +92,7 @@ def _table(title: str, found: Tuned) -> Table:
 
     name = found.objective.name
     table = Table(
-        title=f"{title}\nregret at T on new problems",
+        title=f"{visible(title)}\nregret at T on new problems",
         title_justify="left",
         caption="95 % intervals; the difference to FE-Exp is paired. Stepped policies run on fewer problems.",
         caption_justify="left",

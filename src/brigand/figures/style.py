@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,6 +88,14 @@ def add_legend(figure: Figure, axes: Axes) -> None:
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure, sizes in inches, with constrained layout and no global state."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def svg(figure: Figure) -> bytes:
+    """Return a figure as an SVG file."""
+    buffer = io.BytesIO()
+    with mpl.rc_context(STYLE), text.fonts(figure):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMATS) -> list[Path]:
