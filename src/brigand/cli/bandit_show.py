@@ -163,9 +163,7 @@ def _names(names: list[str]) -> list[Text]:
     """Return names as cells: cut where there is no room, but folded where others begin in the same way."""
     shown = [label(name) for name in names]
     begin = Counter(name[: SHORTEST - 1] for name in shown)
-    return [
-        Text(name, overflow="fold") if begin[name[: SHORTEST - 1]] > 1 else _cut(name) for name in shown
-    ]
+    return [Text(name, overflow="fold") if begin[name[: SHORTEST - 1]] > 1 else _cut(name) for name in shown]
 
 
 def _cut(text: str) -> Text:
