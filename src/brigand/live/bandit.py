@@ -28,6 +28,7 @@ from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.names import check_arms, check_name, listed, name_data
 from brigand.live.session import Session
 from brigand.live.settings import MAX_REWARD, Settings
+from brigand.live.times import seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 
@@ -276,10 +277,10 @@ class Bandit:
             for arm, reward, asked_at, told_at in past:
                 row = self._row(engine, arm)
                 step += 1
-                asked = now if asked_at is None else checks.number("asked_at", asked_at)
+                asked = now if asked_at is None else seconds("asked_at", asked_at)
                 events.append(Event(ASK, step, row, None, True, asked, RECORDED))
                 if reward is not None:
-                    told = now if told_at is None else checks.number("told_at", told_at)
+                    told = now if told_at is None else seconds("told_at", told_at)
                     events.append(Event(TELL, step, row, self._checked(reward), True, told, ""))
             self._require_room(engine, step - engine.steps)
             first = engine.steps + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -33,8 +34,9 @@ class Past(NamedTuple):
     arm : str
     reward : float or None
         None if it is still to come: then it is told with the id that `Bandit.record` returns.
-    asked_at, told_at : float or None
-        When the arm was chosen, and when its reward came, in seconds since the epoch; None for now.
+    asked_at, told_at : float, datetime or None
+        When the arm was chosen, and when its reward came: seconds since 1970, or a `datetime` (in UTC, if it
+        has no zone); None for now.
 
     Examples
     --------
@@ -47,8 +49,8 @@ class Past(NamedTuple):
 
     arm: str
     reward: float | None
-    asked_at: float | None = None
-    told_at: float | None = None
+    asked_at: float | datetime | None = None
+    told_at: float | datetime | None = None
 
 
 class Basis(NamedTuple):
