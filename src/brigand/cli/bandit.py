@@ -15,7 +15,7 @@ import typer
 from brigand import checks
 from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_url, visible
 from brigand.cli.console import make_console
-from brigand.errors import InvalidValueError, ResultFileError
+from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.words import counted
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ def list_(store: Store = DEFAULT_STORE) -> None:
     from brigand.cli.bandit_show import overview
     from brigand.live.listing import bandits
 
-    found = bandits(store_url(store))
+    with _store_named():
+        found = bandits(store_url(store))
     if found:
         console = make_console()
         console.print(overview(found, console.width))
@@ -283,8 +284,23 @@ def import_(
 def _opened(store: str, name: str) -> Iterator[Bandit]:
     from brigand.live.bandit import Bandit
 
-    with closing(Bandit.open(store_url(store), name)) as bandit:
+    with _store_named():
+        opened = Bandit.open(store_url(store), name)
+    with closing(opened) as bandit:
         yield bandit
+
+
+@contextmanager
+def _store_named() -> Iterator[None]:
+    """Say how a store is named, if there is none."""
+    try:
+        yield
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        raise StorageError(
+            f"{error} Give the store with --store or in $BRIGAND_STORE; brigand bandit create makes one."
+        ) from None
 
 
 @contextmanager
