@@ -154,7 +154,8 @@ def study_lines(path):
 
 
 @pytest.mark.parametrize(
-    "path", some(["README.md", "docs/studies.md"], ["docs/studies.md"])  # the former compiles all the paper's
+    "path",
+    some(["README.md", "docs/studies.md"], ["docs/studies.md"]),  # the former compiles all the paper's
 )
 def test_the_shell_lines_on_studies_run_in_order(tmp_path, path):
     if path == "README.md":

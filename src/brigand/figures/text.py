@@ -6,6 +6,7 @@ out of legends, and warns of every character that its font lacks.
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from collections.abc import Iterator
@@ -89,15 +90,20 @@ def fonts(figure: Figure) -> Iterator[None]:
                 more.append(entry.name)
                 missing -= has
     if missing:
-        warnings.warn(
-            f"no font here has {' '.join(sorted(missing))}: install one that does, such as Noto Sans CJK.",
-            stacklevel=4,
-        )
+        _warn_of(" ".join(sorted(missing)))
     for artist in beyond:
         artist.set_fontfamily([*artist.get_fontfamily(), *more])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         yield
+
+
+@functools.cache
+def _warn_of(characters: str) -> None:
+    """Say once in a process which characters are drawn as boxes."""
+    warnings.warn(
+        f"no font here has {characters}: install one that does, such as Noto Sans CJK.", stacklevel=6
+    )
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
