@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brigand import checks
-from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_url, visible
+from brigand.cli.bandit_text import find_policy, label, labels, policy_title, visible
 from brigand.cli.console import make_console
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
+from brigand.storage.location import store_url
 from brigand.words import counted
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def ask(
         decisions = bandit.ask(n, among=among or None)
     for made in decisions:
         if as_json:
-            keys = ("id", "step", "arm", "explored", "reason", "data")
-            typer.echo(json.dumps({key: getattr(made, key) for key in keys}))
+            typer.echo(json.dumps(made.to_dict()))
         else:
             typer.echo(f"{made.id}\t{label(made.arm)}\t{visible(made.reason)}")
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from brigand import checks
 from brigand.cli.bandit_text import visible
 from brigand.cli.console import make_console, say, say_where
-from brigand.errors import InvalidValueError, UnknownNameError
+from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 from brigand.words import counted
 
@@ -57,8 +57,7 @@ def bounds(
     """
     from brigand.policies.catalogue import CATALOGUE
 
-    if policy not in CATALOGUE:
-        raise UnknownNameError("policy", policy, CATALOGUE)
+    policy = CATALOGUE.name_of(policy)
     checks.steps("horizon", horizon)
     checks.integer("runs", runs, 1, checks.MAX_STEPS)
     checks.integer("seed", seed, 0)
