@@ -32,6 +32,9 @@ def tune(
         typer.Option(help="Make this quantile of the regret small, say 0.99; else the mean."),
     ] = None,
     held_out: Annotated[int, typer.Option(help="New problems for the final estimates.")] = 10_000,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the problems and runs: another one gives other problems.")
+    ] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the figure; made if it is not there.")] = Path(
         "tuning"
@@ -45,18 +48,19 @@ def tune(
     console = make_console()
     checks.steps("horizon", horizon, 2)
     checks.integer("held-out", held_out, 2)
+    checks.integer("seed", seed, 0)
     if workers is not None:
         checks.integer("workers", workers, 1)
     if quantile is not None and not 0 < quantile < 1:
         raise InvalidValueError(f"quantile must be in (0, 1), not {quantile!r}.")
     if environment is None:
-        problems = Problems.random(family, arms, horizon, workers)
+        problems = Problems.random(family, arms, horizon, workers, seed)
         title = f"{family} rewards, K = {arms}, random instances, T = {horizon:,}"
     else:
         from brigand.environments.environment import read_environment
 
         given = read_environment(environment)
-        problems, arms = Problems.fixed(given, horizon, workers), given.n_arms
+        problems, arms = Problems.fixed(given, horizon, workers, seed), given.n_arms
         title = f"{environment.name}, K = {arms}, T = {horizon:,}"
     folder = make_folder(out)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import platform
@@ -230,4 +231,7 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
             for named in study.policies
         ],
         "cells": load.cells,
+        "configuration": hashlib.sha256(
+            json.dumps([piece.task for piece in load.pieces], sort_keys=True).encode()
+        ).hexdigest(),
     }
