@@ -122,7 +122,7 @@ def _decode(value: Any) -> Any:
         known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         for name in fields:
             if name not in known:
-                raise UnknownNameError(f"parameter of {value['type']}", name, known)
+                raise InvalidValueError(str(UnknownNameError(f"parameter of {value['type']}", name, known)))
         try:
             return cls(**fields)
         except TypeError as error:

@@ -16,7 +16,7 @@ from brigand import checks
 from brigand.cli.bandit_text import find_policy, label, labels, policy_title, visible
 from brigand.cli.console import make_console
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
-from brigand.storage.location import store_url
+from brigand.storage.place import store_url
 from brigand.words import counted
 
 if TYPE_CHECKING:

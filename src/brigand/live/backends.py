@@ -13,7 +13,7 @@ from brigand.live.engine import Engine
 from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
 from brigand.storage.events import Event, Found, Logged
-from brigand.storage.location import Place, store_url
+from brigand.storage.place import Place, store_url
 from brigand.storage.store import Store, open_store
 
 

@@ -34,7 +34,7 @@ from brigand.live.settings import MAX_REWARD, Settings
 from brigand.live.times import seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
-from brigand.storage.location import Place
+from brigand.storage.place import Place
 
 if TYPE_CHECKING:
     import pandas as pd

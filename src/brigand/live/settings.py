@@ -8,7 +8,7 @@ from typing import Any
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
-from brigand.policies.named import policy_of
+from brigand.policies.given import policy_of
 from brigand.rng import check_seed
 
 MAX_REWARD = 1e100

@@ -14,7 +14,7 @@ from brigand import checks
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
-from brigand.policies.named import policy_of
+from brigand.policies.given import policy_of
 from brigand.rng import check_seed
 
 CHECKPOINTS_PER_DECADE = 24

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy, check_choices
-from brigand.policies.named import policy_of
+from brigand.policies.given import policy_of
 from brigand.rng import Stream, check_seed
 from brigand.simulation.plan import check_sum
 from brigand.simulation.step import trace_loop
