@@ -6,9 +6,10 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
-PATIENCE = 0.6
+PATIENCE = 0.4
 """Seconds that a command has to end by itself: then what it keeps is whole, but temporary files may stay."""
 STOPPED = 130
 SHOW_CURSOR = b"\x1b[?25h"
@@ -31,8 +32,9 @@ def promptly() -> Iterator[None]:
     def listen() -> None:
         with os.fdopen(heard, "rb", buffering=0) as pipe:
             while number := pipe.read(1):
-                if number[0] == signal.SIGINT and not over.wait(PATIENCE):
-                    _end()
+                if number[0] == signal.SIGINT:
+                    time.sleep(PATIENCE)
+                    _end(silent=over.is_set())  # then Python itself takes its time to end
 
     threading.Thread(target=listen, daemon=True).start()
     before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
@@ -44,9 +46,10 @@ def promptly() -> Iterator[None]:
         os.close(told)
 
 
-def _end() -> None:
+def _end(silent: bool) -> None:
     with contextlib.suppress(OSError):
         if os.isatty(1):
             os.write(1, SHOW_CURSOR)  # a progress bar has hidden it
-        os.write(2, b"Stopped.\n")
+        if not silent:
+            os.write(2, b"Stopped.\n")
     os._exit(STOPPED)
