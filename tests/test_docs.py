@@ -1,6 +1,8 @@
-"""The code of docs/new_policy.md, run as a reader would: files in one folder, blocks in order."""
+"""The code of README.md and of the pages, run as a reader would: files in one folder, blocks in order."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ import pytest
 
 from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
+from cli.command import PROGRAM, brigand
+from strength import full, some
 
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
 
@@ -103,3 +107,79 @@ def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
     (tmp_path / "live.py").write_text(f"{code}\nprint(decision.reason, bandit.history().status.to_list())\n")
     assert python(tmp_path, "-W", "error", "live.py") == f"{reason} ['learned']\n"
     assert (tmp_path / "shop.db").exists()
+    assert python(tmp_path, "-W", "error", "live.py").endswith(" ['learned', 'learned']\n")  # the same bandit
+
+
+ROOT = PAGE.parents[1]
+LONG = ("paper", "tune", "bounds", "validate")
+"""Commands that take a minute or more; tests of their own run them."""
+
+
+def shell_lines(path):
+    """Return the lines of a page's shell blocks, as they are typed."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    lines = [
+        line for language, _, block in blocks(text) if language == "console" for line in block.splitlines()
+    ]
+    return [line.removeprefix("$ ") for line in lines]
+
+
+def shell(folder, *lines):
+    """Run lines in one shell that ends with the first error, and return what they print."""
+    path = os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]])
+    environ = os.environ | {"PATH": path}
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(lines)], capture_output=True, text=True, cwd=folder, env=environ
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_shell_lines_on_live_bandits_run_in_order_in_an_empty_folder(tmp_path):
+    lines = [line for line in shell_lines("docs/live.md") if "pip" not in line]
+    printed = shell(tmp_path, *lines)
+    assert "learned" in printed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["brigand.db", "button.csv"]
+
+
+def a_small(study):
+    """Return a study that takes a second."""
+    for key, value in (("horizon", "400"), ("replications", "2"), ("instances", "6")):
+        study = re.sub(rf"{key}: [\d_]+", f"{key}: {value}", study)
+    return study
+
+
+def study_lines(path):
+    return [line for line in shell_lines(path) if re.match("brigand (run|compare|plot|report|schema) ", line)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    some(["README.md", "docs/studies.md"], ["docs/studies.md"]),  # the former compiles all the paper's
+)
+def test_the_shell_lines_on_studies_run_in_order(tmp_path, path):
+    if path == "README.md":
+        (tmp_path / "examples").mkdir()
+        for file in (ROOT / "examples").glob("paper.yaml"):
+            text = file.read_text(encoding="utf-8")
+            (tmp_path / "examples" / file.name).write_text(text if full else a_small(text), encoding="utf-8")
+    else:
+        page = (ROOT / path).read_text(encoding="utf-8")
+        (text,) = (block for language, _, block in blocks(page) if language == "yaml")
+        (tmp_path / "study.yaml").write_text(text if full else a_small(text), encoding="utf-8")
+    lines = study_lines(path)
+    assert len(lines) >= 4
+    shell(tmp_path, *lines)
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/studies.md", "docs/cluster.md", "docs/new_policy.md"])
+def test_every_command_of_a_page_has_the_options_that_are_given(path, tmp_path):
+    for line in shell_lines(path):
+        if not line.startswith("brigand "):
+            continue
+        words = shlex.split(line, comments=True)[1:]
+        words = [word for word in words if word not in (">", "study.schema.json")]
+        long = words[0] in LONG or words[0] in ("run", "compare", "plot", "report")
+        done = brigand(*words, *(["--help"] if long else []), cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)

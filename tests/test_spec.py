@@ -141,6 +141,7 @@ def test_canonical_forms_are_compact_json_with_sorted_keys():
         (UCB1(0, 1), UCB1(0.0, 1.0)),
         (UCB1(sigma=1), UCB1(sigma=1.0)),
         (EpsilonGreedy(1), EpsilonGreedy(1.0)),
+        (EpsilonGreedy(exponent=1), EpsilonGreedy(exponent=1.0)),
         (EpsilonGreedy(c=5, d=1), EpsilonGreedy(c=5.0, d=1.0)),
         (ThompsonGaussian(1), ThompsonGaussian(1.0)),
         (Gaussian(np.int64(2), np.float64(0.5)), Gaussian(2.0, 0.5)),

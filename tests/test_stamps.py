@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sysconfig
 import types
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -411,6 +413,48 @@ def test_compiled_code_that_is_damaged_is_compiled_again(cache):
     assert misses(third) == 0
 
 
+@pytest.mark.parametrize("kind", [".nbi", ".nbc", ".nb?"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: bytes(range(256)) * 20,
+        lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+        lambda content: content[: len(content) // 2] + bytes(len(content) - len(content) // 2),
+        lambda content: pickle.dumps("another thing"),
+    ],
+    ids=["empty", "garbage", "a bit", "zeros", "another"],
+)
+def test_any_damage_is_noticed_and_mended(cache, kind, damage):
+    first, second = compiled_twice()
+    assert first(1.0) == 3.0
+    for path in cache.glob(f"*{kind}"):
+        path.write_bytes(damage(path.read_bytes()))
+    assert second(1.0) == 3.0
+    third, _ = compiled_twice()
+    assert third(1.0) == 3.0
+    assert misses(third) == 0
+
+
+@pytest.mark.parametrize("kind", [".nbi", ".nbc"])
+def test_damage_that_cannot_be_mended_is_no_reason_to_fail(cache, kind, monkeypatch):
+    first, second = compiled_twice()
+    assert first(1.0) == 3.0
+    for path in cache.glob(f"*{kind}"):
+        path.unlink()
+        path.mkdir()  # can be neither read nor removed, as a file of another user
+    assert second(1.0) == 3.0
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_: Path("~/.cache"))  # nobody knows the user
+    first, _ = compiled_twice()
+    assert first(1.0) == 3.0
+    assert not list(tmp_path.iterdir())
+
+
 def test_where_nothing_can_be_kept_all_works(cache):
     cache.write_text("a file, where a folder should be")
     first, second = compiled_twice()
@@ -442,6 +486,34 @@ def test_old_versions_are_removed_and_those_of_other_pythons_are_not(cache):
     assert first(1.0) == 3.0
     assert {path.name for path in cache.iterdir()} >= {*old[:2], "another-0.nbi", place}
     assert not {path.name for path in cache.iterdir()} & {*old[2:]}
+
+
+UNCOMPILED = """
+import brigand as br
+env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
+policy = br.ForcedExploration(br.Linear())
+for method in ("step", "skip"):
+    res = br.simulate(env, {"FE": policy}, 50, 2, method=method)
+    print(res.dataset["regret"].to_numpy()[:, :, -1].round(6).tolist())
+bandit = br.Bandit(["a", "b"], policy, seed=0)
+for i in range(4):
+    bandit.tell(bandit.ask().id, i)
+print(bandit.summary().told.to_list(), br.trace(policy, [[0.0, 1.0]] * 9).tolist())
+"""
+
+
+def test_without_a_compiler_the_numbers_are_the_same(tmp_path):
+    printed = [
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", UNCOMPILED],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"NUMBA_DISABLE_JIT": disabled},
+        ).stdout
+        for disabled in "01"
+    ]
+    assert printed[0] == printed[1] != ""
 
 
 def test_functions_of_a_script_are_not_kept(cache, monkeypatch):

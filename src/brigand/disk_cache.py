@@ -3,7 +3,8 @@
 Numba's own cache lies beside the source, where it outlives the package, and looks at the file of the function
 alone. This one lies in the user's cache folder (in ``NUMBA_CACHE_DIR`` if that is set), is named by what the
 code is made of (`brigand.stamps`), and keeps one version of a function. It is never a reason to fail: what
-cannot be read is compiled again, what cannot be written is not kept.
+cannot be read is compiled again, what cannot be written is not kept. A checksum stands before compiled code,
+for damaged code would end the process.
 
 It is built from parts of Numba's cache that are not documented. Where they are not as expected, Numba's own
 cache is used; then old versions stay.
@@ -15,21 +16,25 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
 
 from numba import config
 
+CHECKSUM = hashlib.sha256().digest_size
 
-def folder() -> Path:
-    """Return the folder of compiled code; it may not be there yet."""
+
+def folder() -> Path | None:
+    """Return the folder of compiled code, which may not be there yet; None for a user without a home."""
     chosen: str = vars(config)["CACHE_DIR"]
     if chosen:
         return Path(chosen) / "brigand"
     import platformdirs
 
-    return platformdirs.user_cache_path("brigand") / "compiled"
+    found = platformdirs.user_cache_path("brigand") / "compiled"
+    return found if found.is_absolute() else None
 
 
 def enable(dispatcher: Any, name: str, stamp: str, source: str) -> None:
@@ -47,8 +52,11 @@ def enable(dispatcher: Any, name: str, stamp: str, source: str) -> None:
         What it is made from, and where that lies: a copy of it elsewhere has files of its own.
     """
     place = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    path = folder()
+    if path is None:
+        return
     try:
-        dispatcher._cache = _cache(dispatcher.py_func, folder(), f"{name}.{place}", stamp)
+        dispatcher._cache = _cache(dispatcher.py_func, path, f"{name}.{place}", stamp)
     except Exception:  # Numba is not as expected
         with contextlib.suppress(RuntimeError):  # there is no folder to keep it in
             dispatcher.enable_caching()
@@ -109,8 +117,31 @@ def _cache(function: Any, path: Path, name: str, stamp: str) -> Any:
             self._locator = Locator()
             self._filename_base = f"{name}-{stamp}.{tag}"
 
+    class File(caching.IndexDataCacheFile):
+        def _load_index(self) -> Any:
+            try:
+                found = super()._load_index()
+            except Exception:  # damaged, or not allowed to be read: it is written anew
+                return {}
+            return found if isinstance(found, dict) else {}
+
+        def _load_data(self, name: str) -> Any:
+            content = Path(self._data_path(name)).read_bytes()
+            if hashlib.sha256(content[CHECKSUM:]).digest() != content[:CHECKSUM]:
+                raise ValueError(f"{name} is damaged")
+            return pickle.loads(content[CHECKSUM:])
+
+        def _save_data(self, name: str, data: Any) -> None:
+            content = self._dump(data)
+            with self._open_for_write(self._data_path(name)) as file:
+                file.write(hashlib.sha256(content).digest() + content)
+
     class Cache(caching.FunctionCache):
         _impl_class = Impl
+
+        def __init__(self, py_func: Any) -> None:
+            super().__init__(py_func)
+            self._cache_file = File(self._cache_path, self._impl.filename_base, stamp)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
@@ -121,7 +152,7 @@ def _cache(function: Any, path: Path, name: str, stamp: str) -> Any:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            with contextlib.suppress(OSError):  # a full disk, say
+            with contextlib.suppress(Exception):  # a full disk, say
                 super().save_overload(sig, data)
                 _remove_others(path, f"{name}-", stamp, tag)
 

@@ -55,7 +55,8 @@ class UnknownNameError(BrigandError, LookupError):
     def __str__(self) -> str:
         kind, name, names, place = self.args
         near = difflib.get_close_matches(str(name), names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        near = near or [known for known in names if name and known.lower().startswith(str(name).lower())][:4]
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         return f"{place}unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
 
 

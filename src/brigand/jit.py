@@ -57,8 +57,12 @@ def compile_loop(loop: Callable[..., Any], *kernels: Callable[..., Any]) -> Call
 
     Compiled code is kept under the kernels' names and a hash of all that the loop is made of
     (`brigand.stamps.of_compiled`, `brigand.disk_cache`). Numba itself does not notice an edit in another
-    file, nor a global that is another number today, and would run the old code.
+    file, nor a global that is another number today, and would run the old code. Where Numba is told not to
+    compile (``NUMBA_DISABLE_JIT=1``), the loop runs as plain Python.
     """
+    if vars(numba.config)["DISABLE_JIT"]:  # by the user, in NUMBA_DISABLE_JIT, to step through kernels
+        vars(loop)["py_func"] = loop
+        return loop
     disk_cache.load_compiler()
     owner = f"{kernels[0].__module__}.{kernels[0].__qualname__}"
     name = f"{loop.__module__}.{loop.__name__}.{owner}"

@@ -130,8 +130,13 @@ def _encode(value: Any, as_float: bool) -> Any:
 def _decode(value: Any) -> Any:
     if isinstance(value, dict) and isinstance(value.get("type"), str):
         fields = {key: _decode(item) for key, item in value.items() if key != "type"}
+        cls = _find(value["type"])
+        known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        for name in fields:
+            if name not in known:
+                raise InvalidValueError(str(UnknownNameError(f"parameter of {value['type']}", name, known)))
         try:
-            return _find(value["type"])(**fields)
+            return cls(**fields)
         except TypeError as error:
             raise InvalidValueError(f"no {value['type']} can be made of {fields!r}: {error}.") from None
     if isinstance(value, list):

@@ -24,6 +24,7 @@ import inspect
 import sys
 import sysconfig
 import textwrap
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ import numba
 import numpy as np
 
 OURS = __name__.split(".")[0]
+_PARSING = threading.Lock()
 _COMPILERS = f"numba {numba.__version__}, numpy {np.__version__}"
 _HAS_DOCSTRING = 0x4000000
 """A flag of code objects, from Python 3.14 on."""
@@ -79,7 +81,7 @@ def of_modules(*names: str) -> str:
 
 def of_source(*functions: Callable[..., Any]) -> str:
     """Return a hash of the functions' own syntax trees."""
-    trees = [ast.parse(textwrap.dedent(inspect.getsource(function))) for function in functions]
+    trees = [_parse(textwrap.dedent(inspect.getsource(function))) for function in functions]
     return _digest(ast.unparse(_without_docstrings(tree)) for tree in trees)
 
 
@@ -279,7 +281,13 @@ def _tree(file: str) -> ast.Module | None:
     """Return a module's syntax tree as it was when first asked for, without docstrings; None if compiled."""
     if not file.endswith(".py"):
         return None
-    return _without_docstrings(ast.parse(Path(file).read_bytes()))
+    return _without_docstrings(_parse(Path(file).read_bytes()))
+
+
+def _parse(source: str | bytes) -> ast.Module:
+    """Parse Python, in one thread at a time: Python 3.11 counts all threads' recursion together."""
+    with _PARSING:
+        return ast.parse(source)
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

@@ -40,3 +40,17 @@ def share(top: float, runs: int) -> str:
 def hangs_on_few(top: float, runs: int) -> bool:
     """Return whether the worst 1 % of the runs, one at least, carry more than their number explains."""
     return top > max(FEW, 2.0 * max(1, runs // 100) / runs)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit in which it is a small number.
+
+    Examples
+    --------
+    >>> duration(5), duration(7200), duration(1e9)
+    ('5 seconds', '2 hours', '32 years')
+    """
+    for unit, length in (("year", 31_557_600), ("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return counted(round(seconds / length), unit)
+    return counted(round(seconds), "second")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -461,6 +462,43 @@ def test_an_import_takes_times_and_ignores_other_columns(shop):
     assert [stamp.timestamp() for stamp in table["told_at"][:2]] == [1704096001, 1704103201.5]
     number = table["decision"].iloc[-1]
     assert shop("tell", "shop", number, 1).stdout == "learned\n"
+
+
+@pytest.mark.parametrize("cell", ["20260101", "20260101.0", "2026-01-01", "1767225600"])
+def test_a_date_without_dashes_is_a_date(shop, cell):
+    Path("past.csv").write_text(f"arm,reward,asked_at\nred,1,{cell}\n", encoding="utf-8")
+    assert shop("import", "shop", "past.csv").returncode == 0
+    assert opened().history()["asked_at"].dt.strftime("%Y-%m-%d").to_list() == ["2026-01-01"]
+
+
+@pytest.mark.parametrize("given", [20260101, 20260101.0])
+def test_a_number_that_spells_a_date_is_no_number_of_seconds(shop, given):
+    with opened() as bandit:
+        with pytest.raises(br.InvalidValueError, match=r"asked_at .* give datetime\(2026, 1, 1\)"):
+            bandit.record([br.Past("red", 1.0, asked_at=given)])
+        bandit.record([br.Past("red", 1.0, datetime(2026, 1, 1), datetime(2026, 1, 2, tzinfo=UTC))])
+        assert bandit.history()["told_at"].dt.strftime("%m-%d %H:%M").to_list() == ["01-02 00:00"]
+
+
+def test_a_column_that_is_not_used_may_be_long(shop):
+    long = "x" * 300_000
+    Path("past.csv").write_text(f'page,arm,reward\n"{long}",red,1\n{long},green,0\n', encoding="utf-8")
+    done = shop("import", "shop", "past.csv")
+    assert (done.returncode, done.stdout) == (0, "2 decisions from past.csv are in shop now\n")
+
+
+def test_names_that_begin_alike_are_told_apart(brigand, monkeypatch):
+    names = ["checkout-blue", "checkout-green", "$HOME", "[red]x[/red]", "n" * 299 + "a", "n" * 299 + "b"]
+    assert brigand("create", "shop", *(f"--arm={name}" for name in names)).returncode == 0
+    for columns in (40, 60, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        rows = brigand("show", "shop", "--once").stdout
+        whole = names[:4] if columns > 40 else ["blue", "green", "$HOME"]
+        assert all(name in rows for name in whole), rows
+        assert "na " in rows
+        assert "nb " in rows
+    asked = [brigand("ask", "shop").stdout.split("\t")[1] for _ in names]
+    assert asked == names
 
 
 def test_parquet_of_others_is_imported(brigand):

@@ -2,6 +2,7 @@
 
 import math
 
+import numba
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -22,6 +23,7 @@ from brigand import (
     Uniform,
     jit,
 )
+from brigand.environments import totals
 from brigand.environments.draw import HALF_ULP, draw
 
 DATA = np.random.default_rng(7).normal(3.0, 2.0, 40).round(1).tolist()
@@ -454,3 +456,41 @@ def test_a_very_wide_gaussian_that_is_clipped_is_a_coin(sigma):
     assert arm.mean == pytest.approx(0.5, rel=1e-12)
     # 1/4 on both ends, and next to nothing between; bounds are those of a flat density.
     assert 0.25 * (1 - inside) <= arm.variance <= 0.25 * (1 - inside) + inside / 12 + 1e-12
+
+
+@pytest.fixture(scope="module")
+def sums():
+    def fill(total, law, table, n, rng, found):
+        for i in range(len(found)):
+            found[i] = totals.draw_total(total, law, table, n, rng)
+
+    return numba.njit(error_model="numpy")(fill)
+
+
+@pytest.mark.parametrize("n", [2**30, 2**53])
+@pytest.mark.parametrize(
+    "arm",
+    [
+        Poisson(1e-3),
+        Poisson(1025.0),  # with n = 2^53, a mean of 9.2e18: where 64-bit integers end
+        Poisson(1e9),
+        ExponentialReward(2.0),
+        Bernoulli(0.3),
+        Gaussian(1.0, 2.0),
+        FiniteSupport([0, 1, 5], [0.2, 0.5, 0.3]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_totals_of_very_many_rewards_have_their_mean_and_variance(arm, n, compiled, sums):
+    """4.5 standard errors of each; level 1.4e-5 a case."""
+    env = Environment.stationary([arm])
+    laws, table, *_ = env.compiled
+    rng = np.random.default_rng(5)
+    draws = 4000
+    found = np.empty(draws)
+    (sums if compiled else sums.py_func)(env.totals[0, 0], laws[0, 0], table, n, rng, found)
+    standard = (found - n * arm.mean) / math.sqrt(n * arm.variance)
+    assert abs(standard.mean()) < 4.5 / math.sqrt(draws)
+    assert abs(standard.var() - 1) < 4.5 * math.sqrt(2 / draws)
+    assert (found >= 0).all() or isinstance(arm, Gaussian)

@@ -286,7 +286,11 @@ def test_many_are_told_all_or_none(make, url, place):
     decisions = bandit.ask(8)
     bandit.tell(decisions[-1].id, 0.5)
     bad = [((id_from(kind, bandit), 0.5), br.UnknownDecisionError) for kind in NO_IDS]
-    bad += [((decisions[6].id, reward), br.InvalidValueError) for reward in NO_REWARDS.values()]
+    bad += [
+        ((decisions[6].id, reward), br.InvalidValueError)
+        for reward in NO_REWARDS.values()
+        if not isinstance(reward, (bool, np.bool_))  # a reward, for this policy
+    ]
     bad += [((decisions[6].id, 1.5), br.UnsupportedRewardError)]
     bad += [((decisions[-1].id, 0.25), br.ConflictingRewardError)]
     good = [(decision.id, 0.75) for decision in decisions[:4]]
@@ -555,7 +559,7 @@ def test_a_closed_store_says_so(url):
             refused()
 
 
-@pytest.mark.parametrize("policy", [None, "FE", br.ForcedExploration, br.Linear()])
+@pytest.mark.parametrize("policy", [None, br.ForcedExploration, br.Linear()])
 def test_what_is_not_a_policy_is_refused(policy):
     with pytest.raises(br.InvalidValueError, match="policy must be a policy"):
         br.Bandit(arms(2), policy)

@@ -11,6 +11,7 @@ import pytest
 
 import brigand as br
 from brigand.live import session
+from brigand.live.listing import bandits
 from live.calls import ARMS, calls, create, make, refused
 from live.twin import Twin, log, state
 
@@ -196,3 +197,47 @@ def scene_full_while_creating(kind, folder):
 def test_a_disk_that_is_full_while_a_bandit_is_made(warm, kind, tmp_path):
     outcomes = warm(scene_full_while_creating, kind, tmp_path)
     assert {*outcomes} == {True, False}
+
+
+def scene_full_beside(folder):
+    """Room for the database, and none for the index that SQLite makes beside it."""
+    disk = a_disk("small", folder)
+    make(f"sqlite:///{folder}/bandits.db").close()
+    disk.leave(0)
+    if isinstance(disk, Small):
+        assert refused(lambda: br.Bandit.open(f"sqlite:///{folder}/bandits.db", "x"), "bandits.db", "full")
+
+
+def test_a_disk_that_is_full_beside_a_store_is_said_to_be_full(warm, tmp_path):
+    warm(scene_full_beside, tmp_path)
+
+
+def scene_read_only(folder):
+    disk, url = a_disk("small", folder), f"sqlite:///{folder}/bandits.db"
+    with make(url) as bandit:
+        bandit.tell(bandit.ask().id, 0.5)
+        told = bandit.summary()["told"].to_list()
+    if isinstance(disk, Small):
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    else:
+        (folder / "bandits.db").chmod(0o444)
+        folder.chmod(0o555)
+    if os.access(folder, os.W_OK):
+        return  # root may write anyway
+    before = sorted(os.listdir(folder))
+    for _ in range(2):
+        with br.Bandit.open(url, "x") as bandit:
+            assert bandit.summary()["told"].to_list() == told
+            assert len(bandit.history()) == 5
+            for call in calls(bandit):
+                assert refused(call, "bandits.db", "read-only")
+        assert [found.decisions for found in bandits(url)] == [5]
+        assert sorted(os.listdir(folder)) == before
+    if isinstance(disk, Small):
+        subprocess.run(["mount", "-o", "remount,rw", folder], check=True)
+        with br.Bandit.open(url, "x") as bandit:
+            bandit.ask()
+
+
+def test_a_store_that_was_closed_can_be_read_where_nothing_can_be_written(warm, tmp_path):
+    warm(scene_read_only, tmp_path)

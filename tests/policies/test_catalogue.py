@@ -101,10 +101,10 @@ def package(tmp_path_factory):
     )
     (copy / "policies" / "ucb" / "ucb_tuned.py").write_text(DOCSTRING + sourced, encoding="utf-8")
     catalogue = copy / "policies" / "catalogue.py"
-    text, lines = catalogue.read_text(encoding="utf-8").split("\n\nCATALOGUE: dict[str, Policy] = {\n")
+    text, lines = catalogue.read_text(encoding="utf-8").split("\n\nCATALOGUE = Catalogue(\n    {\n")
     catalogue.write_text(
         f"{text}\nfrom brigand.policies.ucb.ucb_tuned import UCBTuned as UCBTuned\n\n"
-        f'CATALOGUE: dict[str, Policy] = {{\n    "{NAME}": UCBTuned(),\n{lines}',
+        f'CATALOGUE = Catalogue(\n    {{\n    "{NAME}": UCBTuned(),\n{lines}',
         encoding="utf-8",
     )
     with open(copy / "references.bib", "a", encoding="utf-8") as bib:

@@ -137,11 +137,12 @@ def explored(policy, horizon=2000, n_arms=5, seeds=20):
 @pytest.mark.parametrize(
     ("policy", "epsilon"),
     [
+        (br.EpsilonGreedy(0.1), lambda t: np.full(t.shape, 0.1)),
         (br.EpsilonGreedy(), lambda t: t ** (-1 / 3)),
-        (br.EpsilonGreedy(0.5), lambda t: t**-0.5),
+        (br.EpsilonGreedy(exponent=0.5), lambda t: t**-0.5),
         (br.EpsilonGreedy(c=2, d=0.5), lambda t: np.minimum(1, 2 * 5 / (0.25 * t))),
     ],
-    ids=["cube root", "root", "gap"],
+    ids=["constant", "cube root", "root", "gap"],
 )
 def test_epsilon_greedy_explores_at_its_rate(policy, epsilon):
     """The number of pulls of other arms is a sum of independent Bernoulli numbers: 4.5 sigma, level 7e-6."""
@@ -158,6 +159,8 @@ def test_epsilon_greedy_explores_at_its_rate(policy, epsilon):
         ({"exponent": -1}, "exponent must be >= 0"),
         ({"c": 1}, "c and d together"),
         ({"exponent": 0.5, "c": 1, "d": 0.1}, "an exponent, or c and d together"),
+        ({"epsilon": 0.5, "exponent": 0.1}, "takes an epsilon, or an exponent, or c and d"),
+        ({"epsilon": 1.5}, r"epsilon must be in \[0, 1\]"),
         ({"c": 0, "d": 0.1}, "c must be > 0"),
         ({"c": 1, "d": 0}, r"d must be in \(0, 1\], not 0"),
         ({"c": 1, "d": 2}, "d must be in"),

@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 import brigand as br
+from brigand.simulation import run
 
 POLICIES = {
     "FE": br.ForcedExploration(),
@@ -297,3 +298,25 @@ def test_an_error_of_a_table_names_the_arm_and_the_step(policy, reward, match):
     rewards[3, 2] = reward
     with pytest.raises(br.InvalidValueError, match=match):
         br.trace(policy, rewards)
+
+
+def test_a_run_that_takes_hours_says_so_and_what_would_not(monkeypatch):
+    monkeypatch.setattr(run, "_run_all", lambda *_: None)
+    env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
+    policies = {"FE": br.ForcedExploration(br.Linear()), "U": br.UCB1(0, 1)}
+    with pytest.warns(UserWarning, match=r"2e\+12 steps.* take about 8 hours.*method='skip' .* for 'FE'\.$"):
+        br.simulate(env, policies, 10**12, 1, workers=2)
+    br.simulate(env, policies, 10**9, 2, workers=2)
+    br.simulate(env, {"FE": policies["FE"]}, 10**12, 1, method="skip")
+
+
+def test_results_know_their_configuration():
+    env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
+    policies = {"R": br.UniformRandom()}
+    first, same, *others = (
+        br.simulate(env, policies, 20, 2, seed, method=method).configuration
+        for seed, method in ((0, "step"), (0, "auto"), (1, "step"))
+    )
+    assert first == same
+    assert len(first) == 64
+    assert first not in others

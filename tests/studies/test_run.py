@@ -201,11 +201,56 @@ def test_a_lost_dask_worker_is_replaced_and_the_files_are_the_same(tmp_path):
     assert contents(tmp_path / "cluster") == contents(tmp_path / "threads")
 
 
+HIDE = """
+import sys
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "brigand":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hide())
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("without", ["scheduler", "worker"])
+def test_a_cluster_that_lacks_brigand(tmp_path, without):
+    pytest.importorskip("distributed")
+    (tmp_path / "sitecustomize.py").write_text(HIDE, encoding="utf-8")
+    path, port = write(tmp_path), 18786 + (without == "worker")
+
+    def start(kind, *arguments):
+        settings = os.environ | ({"PYTHONPATH": str(tmp_path)} if kind == without else {})
+        code = f"from distributed.cli.dask_{kind} import main; main()"
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.Popen(command, env=settings, stderr=subprocess.DEVNULL)
+
+    address = f"tcp://127.0.0.1:{port}"
+    running = [
+        start("scheduler", "--port", str(port), "--no-dashboard"),
+        start("worker", address, "--no-nanny", "--no-dashboard"),
+    ]
+    try:
+        if without == "worker":
+            with pytest.raises(br.InvalidValueError, match=r"a worker of .* has no module 'brigand'"):
+                run_study(path, tmp_path / "out", dask=address)
+        else:
+            run_study(path, tmp_path / "out", dask=address)
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
 def test_a_cluster_that_is_not_there():
     pytest.importorskip("distributed")
     from brigand.studies import cluster
 
-    for address, message in (("local:x", "local:N"), ("local:0", ">= 1"), ("nonsense", "no Dask scheduler")):
+    for address, message in (
+        ("local:x", "local:N"),
+        ("local:0", ">= 1"),
+        ("nonsense", "no Dask scheduler"),
+        ("tls://127.0.0.1:9", "no Dask scheduler"),
+    ):
         with pytest.raises(br.InvalidValueError, match=message):
             list(cluster.on_dask(iter([]), address))
 

@@ -144,7 +144,7 @@ MISTAKES = [
     ("sweep: {arms: [3, 5]}", "name: pair", 9, "two of the environments are called 'pair'"),
     ("mu: 0.5, sigma: 1", "mu: 0.5, sigma: -1", 8, "Gaussian's standard deviation must be >= 0, not -1"),
     ("mu: 0.5,", "mu: x,", 8, "Gaussian's mean must be a number, not 'x'"),
-    ("mu: 0.5,", "mean: 0.5,", 8, "no Gaussian can be made of"),
+    ("mu: 0.5,", "mean: 0.5,", 8, "unknown parameter of Gaussian 'mean'. Known: mu, sigma."),
     ("type: Gaussian, mu: 0.5", "type: Gauss, mu: 0.5", 8, "unknown type 'Gauss'. Did you mean 'Gaussian'?"),
     ("    arms:\n", "    random: {family: gaussian, arms: 3}\n    arms:\n", 5, "not random and arms"),
     ("    arms:\n", "    sweep: {p: [1]}\n    arms:\n", 5, "only random instances can be swept over"),

@@ -94,3 +94,12 @@ def test_the_same_problem_is_met_by_all():
     a = PROBLEMS.regret(br.ForcedExploration(), range(5))
     assert np.array_equal(a, PROBLEMS.regret(br.ForcedExploration(), range(5)))
     assert np.array_equal(a[3:], PROBLEMS.regret(br.ForcedExploration(), range(3, 5)))
+
+
+def test_another_seed_gives_other_problems_and_runs():
+    policy = br.ForcedExploration()
+    first, same, other = (
+        Problems.random("bernoulli", 3, 50, 1, seed).regret(policy, range(4)) for seed in (0, 0, 1)
+    )
+    assert np.array_equal(first, same)
+    assert not np.isin(other, first).all()

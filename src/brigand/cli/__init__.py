@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import sys
+import warnings
 from functools import cache
 from io import TextIOWrapper
+from typing import NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from brigand.cli.bandit_text import visible
+from brigand.cli.console import make_console
+from brigand.cli.interrupts import promptly
 from brigand.errors import BrigandError
+
+NOT_WRITTEN = (errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG)
 
 app = typer.Typer(
     help="Brigand: multi-armed bandits that need to know nothing about the reward distribution.",
@@ -29,14 +37,61 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± gets a question mark
     try:
-        app()
+        with warnings.catch_warnings(), promptly():
+            warnings.showwarning = _warn
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, "it is closed")
+            app()
     except (BrigandError, ModuleNotFoundError) as error:
         message = str(error)
         if isinstance(error, ModuleNotFoundError):
             message = f"{message}, which this needs: 'pip install brigand' installs all of it."
-        console = Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
-        console.print(f"[red]Error:[/] {escape(visible(message))}")
+        _say("Error:", message)
         sys.exit(2)
+    except OSError as error:
+        if error.errno not in NOT_WRITTEN or error.filename is not None:
+            _say("Error:", f"{error}.")
+            sys.exit(2)
+        _give_up(error)  # of files there is a BrigandError: this one is of what was printed
+    except SystemExit:
+        _flush()
+        raise
+    _flush()
+
+
+def _say(what: str, message: str) -> None:
+    with contextlib.suppress(OSError):  # nobody can be told
+        text = Text.assemble((what, "red"), f" {visible(message)}")
+        make_console(stderr=True).print(text, soft_wrap=True, highlight=False)
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: object = None,
+    line: str | None = None,
+) -> None:
+    _say("Warning:", str(message))
+
+
+def _flush() -> None:
+    """Write what was printed, as long as somebody can be told that it fails."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        _give_up(error)
+
+
+def _give_up(error: OSError) -> NoReturn:
+    """End where the output cannot be written: at once, for Python would try again."""
+    if error.errno != errno.EPIPE:  # who closes a pipe has read enough
+        _say("Error:", f"the output cannot be written: {error.strerror or error}.")
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 @cache

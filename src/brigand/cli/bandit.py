@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from brigand import checks
-from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_url, visible
-from brigand.errors import InvalidValueError, ResultFileError
+from brigand.cli.bandit_text import find_policy, label, labels, policy_title, visible
+from brigand.cli.console import make_console
+from brigand.errors import InvalidValueError, ResultFileError, StorageError
+from brigand.storage.place import store_url
 from brigand.words import counted
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def ask(
         decisions = bandit.ask(n, among=among or None)
     for made in decisions:
         if as_json:
-            keys = ("id", "step", "arm", "explored", "reason", "data")
-            typer.echo(json.dumps({key: getattr(made, key) for key in keys}))
+            typer.echo(json.dumps(made.to_dict()))
         else:
             typer.echo(f"{made.id}\t{label(made.arm)}\t{visible(made.reason)}")
 
@@ -190,9 +190,10 @@ def list_(store: Store = DEFAULT_STORE) -> None:
     from brigand.cli.bandit_show import overview
     from brigand.live.listing import bandits
 
-    found = bandits(store_url(store))
+    with _store_named():
+        found = bandits(store_url(store))
     if found:
-        console = Console()
+        console = make_console()
         console.print(overview(found, console.width))
     else:
         typer.echo(f"There is no bandit in {visible(store)}; make one: brigand bandit create --help")
@@ -221,7 +222,7 @@ def show(
     try:
         from brigand.cli import bandit_show
 
-        console = Console()
+        console = make_console()
         with _opened(store, name) as bandit:
             view = bandit_show.View(bandit, name, level, support)
             # Not a terminal, also if FORCE_COLOR says so: that is for colours, and a pipe never ends.
@@ -249,7 +250,7 @@ def export(
     with (
         _stoppable("nothing was written"),
         _opened(store, name) as bandit,
-        Console().status("writing") as status,
+        make_console().status("writing") as status,
     ):
         done = write_history(bandit, file, lambda n: status.update(f"writing: {counted(n, 'decision')}"))
     typer.echo(f"{counted(done, 'decision')} are in {visible(str(file))}")
@@ -271,7 +272,7 @@ def import_(
     with (
         _stoppable("nothing was imported"),
         _opened(store, name) as bandit,
-        Console().status("reading") as status,
+        make_console().status("reading") as status,
     ):
         past = read_past(file, Bounds.of(bandit))
         status.update(f"learning from {counted(len(past), 'decision')}")
@@ -283,8 +284,23 @@ def import_(
 def _opened(store: str, name: str) -> Iterator[Bandit]:
     from brigand.live.bandit import Bandit
 
-    with closing(Bandit.open(store_url(store), name)) as bandit:
+    with _store_named():
+        opened = Bandit.open(store_url(store), name)
+    with closing(opened) as bandit:
         yield bandit
+
+
+@contextmanager
+def _store_named() -> Iterator[None]:
+    """Say how a store is named, if there is none."""
+    try:
+        yield
+    except StorageError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        raise StorageError(
+            f"{error} Give the store with --store or in $BRIGAND_STORE; brigand bandit create makes one."
+        ) from None
 
 
 @contextmanager
@@ -292,5 +308,5 @@ def _stoppable(outcome: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        Console(stderr=True).print(f"Stopped; {outcome}.")
+        make_console(stderr=True).print(f"Stopped; {outcome}.")
         raise typer.Exit(130) from None

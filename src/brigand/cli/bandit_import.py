@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from brigand.cli.bandit_export import CHUNK, TIMES, file_kind, parquet_modules
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
+from brigand.live.times import date_in
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
     from brigand.live.decision import Past
 
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+LARGEST = 2**31 - 1
+"""Characters that a field of a CSV file may have: all that `csv` can take everywhere."""
 
 
 class Row(NamedTuple):
@@ -104,6 +107,7 @@ def _rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterato
 
 def _csv_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
     line = 1
+    limit = csv.field_size_limit(LARGEST)  # the module's own is for all columns, also those that are not used
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin with a mark
             reader = csv.reader(file, strict=True)
@@ -122,6 +126,8 @@ def _csv_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Ite
         raise InvalidValueError(f"{path}, line {line}: this is no CSV: {error}.") from None
     except UnicodeDecodeError:
         raise InvalidValueError(f"{path}, line {_first_undecoded(path)}: this is not UTF-8 text.") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _first_undecoded(path: Path) -> int:
@@ -220,7 +226,9 @@ def _time(cell: object, here: str, column: str) -> float | None:
         return None
     moment = cell if isinstance(cell, datetime) else None
     value = _float(cell) if moment is None else None
-    if value is None:
+    if value is not None:
+        moment = date_in(value)
+    if value is None or moment is not None:
         try:
             moment = moment or datetime.fromisoformat(str(cell).strip())
             value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 LONGEST, SHORTEST = 40, 10
 """Names are cut to this width; to less only where there is no room without the last columns, either."""
+FOLDED = 20
+"""Names that begin alike get so much room before they are folded."""
+NARROWEST = 6
+"""Names get so much, whatever columns that takes."""
 GAP = 2
 """Spaces between columns."""
 
@@ -85,10 +90,14 @@ class View:
             ]
             for arm in summary
         ]
-        fit = _how_many_fit(heads, rows, width, least=len(heads) - 2)
+        names = _names([arm["arm"] for arm in summary])
+        folded = [cell.cell_len for cell in names if not cell.no_wrap]
+        wanted = max(SHORTEST, min(max(folded, default=0), FOLDED))
+        least = min(_how_many_fit(heads, rows, width - NARROWEST), len(heads) - 2)
+        fit = max(_how_many_fit(heads, rows, width - wanted), least)
         table = _table("arm", heads[:fit])
-        for arm, row in zip(summary, rows, strict=True):
-            table.add_row(_name(arm["arm"]), *row[:fit])
+        for cell, row in zip(names, rows, strict=True):
+            table.add_row(cell, *row[:fit])
         return table
 
     def _meaning(self, summary: Rows) -> str:
@@ -123,19 +132,19 @@ def overview(bandits: list[Listed], width: int) -> Table:
     longest = max(min(cell_len(label(found.name)), LONGEST) for found in bandits)
     taken = longest + len("decisions") + min(30, max(map(len, titles))) + 5 * GAP
     table.add_column("arms", max_width=max(width - taken, SHORTEST))
-    for found, title in zip(bandits, titles, strict=True):
-        arms = f"{len(found.arms):,}: {labels(found.arms)}"
-        table.add_row(_name(found.name), f"{found.decisions:,}", Text(title), _name(arms, as_it_is=True))
+    for cell, found, title in zip(_names([found.name for found in bandits]), bandits, titles, strict=True):
+        arms = _cut(f"{len(found.arms):,}: {labels(found.arms)}")
+        table.add_row(cell, f"{found.decisions:,}", Text(title), arms)
     return table
 
 
-def _how_many_fit(heads: list[str], rows: list[list[str]], width: int, least: int) -> int:
-    """Return how many columns leave room for names; the last may go: it is the one before it, less 100 %."""
-    room = width - SHORTEST - GAP
+def _how_many_fit(heads: list[str], rows: list[list[str]], room: int) -> int:
+    """Return how many columns there is room for; the last may go: it is the one before it, less 100 %."""
+    room -= GAP
     for count, (head, *cells) in enumerate(zip(heads, *rows, strict=True)):
         room -= GAP + max(map(len, (*head.split("\n"), *cells)))
         if room < 0:
-            return max(count, least)
+            return count
     return len(heads)
 
 
@@ -147,7 +156,13 @@ def _table(first: str, numbers: list[str]) -> Table:
     return table
 
 
-def _name(name: str, as_it_is: bool = False) -> Text:
-    """Return a name as a cell that gives way where there is no room."""
-    options: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis"}
-    return Text(name if as_it_is else label(name), **options)
+def _names(names: list[str]) -> list[Text]:
+    """Return names as cells: cut where there is no room, but folded where others begin in the same way."""
+    shown = [label(name) for name in names]
+    begin = Counter(name[: SHORTEST - 1] for name in shown)
+    return [Text(name, overflow="fold") if begin[name[: SHORTEST - 1]] > 1 else _cut(name) for name in shown]
+
+
+def _cut(text: str) -> Text:
+    """Return a cell that gives way where there is no room."""
+    return Text(text, no_wrap=True, overflow="ellipsis")

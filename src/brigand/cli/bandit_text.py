@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,19 +38,6 @@ def labels(names: list[str]) -> str:
     return ", ".join(map(label, names)) or "none"
 
 
-def store_url(store: str) -> str:
-    """Return the URL of a store that is given by its URL or by the path of its file.
-
-    Examples
-    --------
-    >>> store_url("shop.db"), store_url("sqlite:////srv/shop.db")
-    ('sqlite:///shop.db', 'sqlite:////srv/shop.db')
-    """
-    if "://" in store:
-        return store
-    return "sqlite:///" + store.replace("%", "%25").replace("?", "%3F")
-
-
 def find_policy(text: str) -> Policy:
     """Return the policy that is given by name, by its JSON form, or by a file that holds that.
 
@@ -65,7 +53,7 @@ def find_policy(text: str) -> Policy:
     from brigand.policies.base import Policy
     from brigand.policies.catalogue import CATALOGUE
 
-    if text in CATALOGUE:
+    with suppress(UnknownNameError):
         return CATALOGUE[text]
     source = "the policy given"
     if not text.lstrip().startswith("{"):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from brigand import checks
-from brigand.errors import InvalidValueError, UnknownNameError
+from brigand.cli.bandit_text import visible
+from brigand.cli.console import make_console, say, say_where
+from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 from brigand.words import counted
 
@@ -56,8 +57,7 @@ def bounds(
     """
     from brigand.policies.catalogue import CATALOGUE
 
-    if policy not in CATALOGUE:
-        raise UnknownNameError("policy", policy, CATALOGUE)
+    policy = CATALOGUE.name_of(policy)
     checks.steps("horizon", horizon)
     checks.integer("runs", runs, 1, checks.MAX_STEPS)
     checks.integer("seed", seed, 0)
@@ -67,13 +67,13 @@ def bounds(
     folder = make_folder(out) if plot else None
     from brigand import theory
 
-    console = Console()
+    console = make_console()
     title = f"{policy} on {title}"
     given = theory.bounds(problem, CATALOGUE[policy], horizon)
     if given:
         _print(console, title, given, horizon, float(problem.worst_regret(horizon)))
     else:
-        console.print(f"{escape(title)}: no bounds are known here.", soft_wrap=True, highlight=False)
+        say(console, f"{title}: no bounds are known here.")
     if folder is not None:
         try:
             results = _simulate(console, problem, policy, horizon, runs, seed, workers)
@@ -108,7 +108,7 @@ def _print(console: Console, title: str, given: Sequence[Bound], horizon: int, t
     """Print the table of bounds, and below it why some have no number."""
     from brigand.theory.bound import KINDS
 
-    table = Table(title=escape(title), title_justify="left", caption_justify="left")
+    table = Table(title=visible(title), title_justify="left", caption_justify="left")
     for column in ("bound", "version", "what it says"):
         table.add_column(column, overflow="fold")
     table.add_column(f"regret at\nT = {horizon:,}", justify="right", no_wrap=True)
@@ -123,7 +123,7 @@ def _print(console: Console, title: str, given: Sequence[Bound], horizon: int, t
                 table.caption = (
                     f"* trivial: no policy can lose more than T times the largest gap, {_number(trivial)}."
                 )
-        table.add_row(*map(escape, (bound.name, bound.version, KINDS[bound.kind], cell, bound.source)))
+        table.add_row(bound.name, bound.version, KINDS[bound.kind], cell, bound.source)
     console.print(table)
     failed: dict[str, list[str]] = {}
     for bound in given:
@@ -133,7 +133,7 @@ def _print(console: Console, title: str, given: Sequence[Bound], horizon: int, t
         console.print("–: what is needed and not so here")
     for missing, names in failed.items():
         listed = ", ".join(dict.fromkeys(names))
-        console.print(escape(f"  {listed}: {missing}"), soft_wrap=True, highlight=False)
+        say(console, f"  {listed}: {missing}")
 
 
 def _number(value: float) -> str:
@@ -186,4 +186,4 @@ def _draw(
         highlight=False,
     )
     style.save(draw(results, policy, title, given), folder, policy)
-    console.print(f"The figure is in [bold]{escape(str(folder.resolve()))}[/]", soft_wrap=True)
+    say_where(console, "The figure is in ", folder)

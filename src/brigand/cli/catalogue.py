@@ -7,11 +7,9 @@ import math
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from brigand.errors import UnknownNameError
+from brigand.cli.console import make_console
 
 
 def policies(
@@ -44,19 +42,14 @@ def policies(
         table.add_column(column, no_wrap=column in ("name", "known from"), overflow="fold")
     for name, policy in CATALOGUE.items():
         table.add_row(
-            *map(
-                escape,
-                (
-                    name,
-                    policy.assumption,
-                    policy.must_know,
-                    _support(*policy.reward_support),
-                    policy.memory_cost,
-                    policy.known_from,
-                ),
-            )
+            name,
+            policy.assumption,
+            policy.must_know,
+            _support(*policy.reward_support),
+            policy.memory_cost,
+            policy.known_from,
         )
-    Console().print(table)
+    make_console().print(table)
     for name, meaning in KNOWN_FROM.items():
         typer.echo(f"{name}: {meaning}.")
     typer.echo("'brigand cite NAME' prints the paper; 'brigand policies --json' the settings.")
@@ -73,8 +66,6 @@ def cite(
 
     keys = {"qi2024forced"}
     for name in names or []:
-        if name not in CATALOGUE:
-            raise UnknownNameError("policy", name, CATALOGUE)
         keys.add(CATALOGUE[name].reference)
     for key, entry in entries().items():
         if key in keys:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from brigand.cli.console import make_console
 from brigand.errors import UnknownNameError
 
 
@@ -14,22 +15,19 @@ def errata(
     everything: Annotated[bool, typer.Option("--all", help="Show the whole page.")] = False,
 ) -> None:
     """List what in the paper does not hold as stated, with counterexamples, corrections and proofs."""
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from brigand.theory import errata as found
 
-    console = Console()
+    console = make_console()
     if everything:
         console.print(Markdown(found.page()))
         return
     entries = {entry.number: entry for entry in found.errata()}
     if number is None:
         for entry in entries.values():
-            console.print(f"{entry.number:>3}  {entry.title}", highlight=False, markup=False)
-        console.print(
-            "\n[bold]brigand errata 7[/] shows an entry, [bold]brigand errata --all[/] all of them."
-        )
+            console.print(f"{entry.number:>3}  {entry.title}", highlight=False)
+        console.print("\n'brigand errata 7' shows an entry, 'brigand errata --all' all of them.")
         return
     if number not in entries:
         raise UnknownNameError("erratum", str(number), [str(n) for n in entries])

@@ -11,8 +11,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from brigand import checks
+from brigand.cli.console import make_console, say_where
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.files import atomic, make_folder
 from brigand.words import INTERVAL, number, share
@@ -74,7 +76,7 @@ def paper(
     from brigand.simulation.ahead import compile_ahead
     from brigand.simulation.plan import check_workers
 
-    console = Console()
+    console = make_console()
     # The instance figure shows the authors' instance: with random ones, only if it is asked for.
     names = figure or [name for name in experiments.FIGURES if instances is None or name != "instance"]
     for name in names:
@@ -122,9 +124,9 @@ def paper(
             style.save(experiments.draw_experiment(name, results, with_bounds), folder, name)
             console.print(_table(f"{experiments.EXPERIMENTS[name].title}, protocol '{protocol}'", results))
     except KeyboardInterrupt:
-        console.print(f"Stopped. What is in {folder.resolve()} is whole.", soft_wrap=True)
+        say_where(console, "Stopped. What is in ", folder, " is whole.")
         raise typer.Exit(130) from None
-    console.print(f"Figures and data are in [bold]{folder.resolve()}[/]", soft_wrap=True)
+    say_where(console, "Figures and data are in ", folder)
 
 
 def _instance(console: Console, folder: Path, protocol: str, horizon: int) -> None:
@@ -146,7 +148,7 @@ def _instance(console: Console, folder: Path, protocol: str, horizon: int) -> No
     for family, environment in environments.items():
         for start, means in zip(environment.starts, environment.means, strict=True):
             best = means.max()
-            cells = (f"[bold]{mean:.3f}[/]" if mean == best else f"{mean:.3f}" for mean in means)
+            cells = (Text(f"{mean:.3f}", "bold" if mean == best else "") for mean in means)
             table.add_row(family, f"{start:,}", *cells)
     console.print(table)
 

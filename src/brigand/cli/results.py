@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as RichTable
+from rich.text import Text
 
+from brigand.cli.bandit_text import visible
+from brigand.cli.console import make_console, say, say_where
 from brigand.files import make_folder
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def compare(
     from brigand.studies.regret_tables import comparison_table, said_once, summary_table
     from brigand.studies.results import StudyResults
 
-    console = Console()
+    console = make_console()
     results = StudyResults(folder)
     compared = results.compare(baseline)
     summary = results.summary()
@@ -64,13 +66,13 @@ def plot(
     from brigand.studies.draw import drawings
     from brigand.studies.results import StudyResults
 
-    console = Console()
+    console = make_console()
     results = StudyResults(folder)
     target = out or folder / "figures"
     for drawing in drawings(results, figure):
         style.save(drawing.figure, make_folder(target), drawing.file)
-        console.print(escape(drawing.file), highlight=False, soft_wrap=True)
-    console.print(f"The figures are in [bold]{escape(str(target.resolve()))}[/]", soft_wrap=True)
+        say(console, drawing.file)
+    say_where(console, "The figures are in ", target)
 
 
 def report(
@@ -83,27 +85,27 @@ def report(
     from brigand.studies.report import write_report
     from brigand.studies.results import StudyResults
 
-    console = Console()
+    console = make_console()
     target = out or folder / "report.html"
     results = StudyResults(folder)
     make_folder(target.parent)
     with console.status("drawing"):
         path = write_report(results, target)
-    console.print(f"The report is [bold]{escape(str(path.resolve()))}[/]", soft_wrap=True)
+    say_where(console, "The report is ", path)
 
 
 def _print(console: Console, table: Table) -> None:
     """Print a table, its notes below it."""
     shown = RichTable(
-        title=escape(table.title),
+        title=visible(table.title),
         title_justify="left",
-        caption=escape("\n".join(table.notes)),
+        caption="\n".join(map(visible, table.notes)),
         caption_justify="left",
     )
     for column in table.columns:
         text = column in ("policy", "verdict")
-        shown.add_column(escape(column), justify="left" if text else "right", overflow="fold")
+        shown.add_column(visible(column), justify="left" if text else "right", overflow="fold")
     for row in table.rows:
-        cells = (escape(cell.text) for cell in row)
-        shown.add_row(*(f"[{COLOURS[cell]}]{cell}[/]" if cell in COLOURS else cell for cell in cells))
+        cells = (visible(cell.text) for cell in row)
+        shown.add_row(*(Text(cell, COLOURS.get(cell, "")) for cell in cells))
     console.print(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from brigand import checks
+from brigand.cli.console import make_console, say, say_where
 from brigand.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def run(
     """
     from brigand.studies.run import plan_study, run_study
 
-    console = Console()
+    console = make_console()
     if workers is not None:
         if dask is not None:
             raise InvalidValueError("workers are threads of this process; a Dask cluster has its own.")
@@ -63,8 +65,8 @@ def run(
     except KeyboardInterrupt:
         console.print("Stopped; the same command goes on from here.")
         raise typer.Exit(130) from None
-    console.print(f"Results are in [bold]{folder.resolve()}[/]; look at them with", soft_wrap=True)
-    console.print(f"  brigand report {folder}", soft_wrap=True, highlight=False)
+    say_where(console, "Results are in ", folder, "; look at them with")
+    say(console, f"  brigand report {shlex.quote(str(folder))}")
 
 
 def schema() -> None:

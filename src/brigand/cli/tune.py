@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from brigand import checks
+from brigand.cli.bandit_text import visible
+from brigand.cli.console import make_console, say, say_where
 from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 
@@ -31,6 +32,9 @@ def tune(
         typer.Option(help="Make this quantile of the regret small, say 0.99; else the mean."),
     ] = None,
     held_out: Annotated[int, typer.Option(help="New problems for the final estimates.")] = 10_000,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the problems and runs: another one gives other problems.")
+    ] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the figure; made if it is not there.")] = Path(
         "tuning"
@@ -41,21 +45,22 @@ def tune(
     from brigand.tuning import search
     from brigand.tuning.evaluate import Objective, Problems
 
-    console = Console()
+    console = make_console()
     checks.steps("horizon", horizon, 2)
     checks.integer("held-out", held_out, 2)
+    checks.integer("seed", seed, 0)
     if workers is not None:
         checks.integer("workers", workers, 1)
     if quantile is not None and not 0 < quantile < 1:
         raise InvalidValueError(f"quantile must be in (0, 1), not {quantile!r}.")
     if environment is None:
-        problems = Problems.random(family, arms, horizon, workers)
+        problems = Problems.random(family, arms, horizon, workers, seed)
         title = f"{family} rewards, K = {arms}, random instances, T = {horizon:,}"
     else:
         from brigand.environments.environment import read_environment
 
         given = read_environment(environment)
-        problems, arms = Problems.fixed(given, horizon, workers), given.n_arms
+        problems, arms = Problems.fixed(given, horizon, workers, seed), given.n_arms
         title = f"{environment.name}, K = {arms}, T = {horizon:,}"
     folder = make_folder(out)
     try:
@@ -81,9 +86,9 @@ def tune(
             f"no choice has seen: difference {low:,.1f} to {high:,.1f} (95 %).",
             soft_wrap=True,
         )
-    console.print(found.line, soft_wrap=True, highlight=False, markup=False)
+    say(console, found.line)
     style.save(search.draw(found, horizon, title), folder, "tuning")
-    console.print(f"The figure is in [bold]{folder.resolve()}[/]", soft_wrap=True)
+    say_where(console, "The figure is in ", folder)
 
 
 def _table(title: str, found: Tuned) -> Table:
@@ -91,7 +96,7 @@ def _table(title: str, found: Tuned) -> Table:
 
     name = found.objective.name
     table = Table(
-        title=f"{title}\nregret at T on new problems",
+        title=f"{visible(title)}\nregret at T on new problems",
         title_justify="left",
         caption="95 % intervals; the difference to FE-Exp is paired. Stepped policies run on fewer problems.",
         caption_justify="left",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from brigand import checks
+from brigand.cli.console import make_console, say, say_where
 from brigand.files import atomic, make_folder
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def validate(
     """
     from brigand.papers import published
 
-    console = Console()
+    console = make_console()
     for option, value in (("at-most", at_most), ("workers", workers)):
         if value is not None:
             checks.integer(option, value, 2 if option == "at-most" else 1)
@@ -66,24 +68,24 @@ def validate(
                 progress=show,
             )
     except KeyboardInterrupt:
-        console.print(f"Stopped. Run it again with --out {out} to go on.", soft_wrap=True)
+        say(console, f"Stopped. Run it again with --out {shlex.quote(str(out))} to go on.")
         raise typer.Exit(130) from None
     path = folder / "validation.md"
     with atomic(path) as temporary:
         temporary.write_text(
             "# Published numbers beside ours\n\n" + published.report(found), encoding="utf-8"
         )
-    console.print(f"{published.summary(found)} The report is [bold]{path.resolve()}[/]", soft_wrap=True)
+    say_where(console, f"{published.summary(found)} The report is ", path)
     if any(c.verdict == "differs" for c in found):
         raise typer.Exit(1)
 
 
 def _print(console: Console, c: Check) -> None:
     colour = {"agrees": "green", "differs": "red"}.get(c.verdict, "yellow")
-    what = escape(f"{c.row.name}: {c.row.table}, {c.row.problem.name}, step {c.step:,}")
-    console.print(
-        f"[{colour}]{c.verdict:13}[/] z = {c.z:5.1f}   published {c.published.mean:10,.7g}   "
-        f"ours {c.mean:10,.2f} ± {c.error:.2f}   {what}",
-        soft_wrap=True,
-        highlight=False,
+    what = f"{c.row.name}: {c.row.table}, {c.row.problem.name}, step {c.step:,}"
+    numbers = (
+        f" z = {c.z:5.1f}   published {c.published.mean:10,.7g}   "
+        f"ours {c.mean:10,.2f} ± {c.error:.2f}   {what}"
     )
+    verdict = Text(f"{c.verdict:13}", colour)
+    console.print(Text.assemble(verdict, numbers), soft_wrap=True, highlight=False)

@@ -177,8 +177,10 @@ def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
         raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
     for k, arm in enumerate(result):
         if not isinstance(arm, Distribution):
+            example = arm if isinstance(arm, float) and 0 <= arm <= 1 else 0.5
             raise InvalidValueError(
-                f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli(0.5), not {arm!r}."
+                f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli({example}), "
+                f"not {arm!r}."
             )
     return result
 

@@ -24,6 +24,11 @@ from brigand.jit import kernel
 UNKNOWN, GAUSSIAN, BINOMIAL, GAMMA, POISSON, MULTINOMIAL = range(6)
 
 
+LARGE_SHAPE = 1e10
+LARGE_MEAN = 1e9
+"""Beyond these, NumPy's generators of gamma and Poisson numbers lose digits."""
+
+
 class Total(NamedTuple):
     """The law of the sums of a distribution, see the module's docstring; by default none is known."""
 
@@ -60,10 +65,41 @@ def draw_total(total: Any, law: Any, table: Any, n: int, rng: np.random.Generato
     if kind == BINOMIAL:
         return float(rng.binomial(n, law["a"]))
     if kind == GAMMA:
-        return float(law["a"] * rng.standard_gamma(float(n)))
+        return float(law["a"] * draw_gamma(float(n), rng))
     if kind == POISSON:
-        return float(rng.poisson(total["mean"] * n))
+        return draw_poisson(total["mean"] * n, rng)
     return draw_multinomial(law, table, n, rng)
+
+
+@kernel
+def draw_gamma(shape: float, rng: np.random.Generator) -> float:
+    """Return a standard gamma number.
+
+    NumPy's generator (Marsaglia, Tsang 2000) rejects a proposal with a probability of about 1 / (20 shape).
+    The terms by which it decides cancel, to within some shape 2^-53: for large shapes all are taken.
+    """
+    if shape < LARGE_SHAPE:
+        return rng.standard_gamma(shape)
+    d = shape - 1.0 / 3.0
+    root = 1.0 + rng.standard_normal() / math.sqrt(9.0 * d)
+    return d * root * root * root
+
+
+@kernel
+def draw_poisson(mean: float, rng: np.random.Generator) -> float:
+    """Return a Poisson number as a float.
+
+    NumPy's generator is an int64, and the terms by which it rejects cancel for large means. So a large mean
+    is made small first (Ahrens, Dieter, Computing 12, 1974): of a process of rate 1, event number m comes at
+    a time X that is gamma distributed with shape m, and the events between X and `mean` are Poisson again.
+    That X comes later than `mean` has a probability below exp(-mean / 150).
+    """
+    result = 0.0
+    while mean > LARGE_MEAN:
+        m = np.floor(0.875 * mean)
+        result += m
+        mean = max(mean - draw_gamma(m, rng), 0.0)
+    return result + rng.poisson(mean)
 
 
 @kernel

@@ -19,6 +19,7 @@ from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import style
 from brigand.figures.measured import Measured
+from brigand.figures.text import typed
 from brigand.theory.bound import (
     AVERAGE,
     CORRECTED,
@@ -103,7 +104,7 @@ def bounds(
                 handles.append(Line2D([], [], linestyle="none", label=headings[-1]))
             handles.append(_draw_bound(axes, bound, place, environment, horizon))
         _arrange(axes, table, environment, horizon)
-        axes.set_title(title or name, fontsize=10)
+        axes.set_title(typed(title or name), fontsize=10)
         _add_legend(figure, handles, headings)
         return figure
 

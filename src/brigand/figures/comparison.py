@@ -15,6 +15,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from brigand.figures import style
 from brigand.figures.layout import TITLE, add_legend, name_rows, panel_grid
+from brigand.figures.text import label as label_of, labels, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,13 +41,13 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
     """
     with mpl.rc_context(style.STYLE):
         titles = list(table["panel"].unique())
-        figure, grid = panel_grid(len(titles), parameter, "mean pseudo-regret at T")
+        figure, grid = panel_grid(len(titles), typed(parameter), "mean pseudo-regret at T")
         places = {line: place for place, line in enumerate(table["line"].unique())}
         for axes, name in zip(grid, titles, strict=True):
             part = table[table["panel"] == name]
             for line, points in part.groupby("line", sort=False):
                 _draw_line(axes, points, str(line), places[line])
-            axes.set_title(textwrap.fill(name, TITLE))
+            axes.set_title(typed(textwrap.fill(name, TITLE)))
             xs, ys = table["x"].to_numpy(), part["mean"].to_numpy()
             if _wide(xs):
                 axes.set_xscale("log")
@@ -55,13 +56,10 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
             else:
                 axes.set_ylim(0, None)
             _tick(axes, xs, 31 if len(titles) > 2 else 62)
-        figure.suptitle(f"{title}\nbars: 10 % to 90 % of {draws or 'the draws'}", fontsize=10)
-        handles = {
-            label: handle
-            for axes in grid
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
-        names = [line for line in places if line in handles]
+        heading = f"{title}\nbars: 10 % to 90 % of {draws or 'the draws'}"
+        figure.suptitle(typed(heading), fontsize=10)
+        handles = {label: handle for axes in grid for handle, label in zip(*labels(axes), strict=True)}
+        names = [name for name in map(typed, map(str, places)) if name in handles]
         add_legend(figure, [handles[name] for name in names], names)
         return figure
 
@@ -90,7 +88,7 @@ def profiles(table: pd.DataFrame, title: str) -> Figure:
                 markersize=4.5,
                 markerfacecolor="white",
                 markevery=(0.01 + 0.012 * (place % 10), 0.12),
-                label=policy,
+                label=label_of(policy),
             )
         axes.set_xscale("log")
         last = float(table.index[-1])
@@ -104,8 +102,8 @@ def profiles(table: pd.DataFrame, title: str) -> Figure:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
         axes.set_xlabel("factor of the least regret on the same instance")
         axes.set_ylabel("instances within the factor")
-        figure.suptitle(title, fontsize=10)
-        add_legend(figure, *axes.get_legend_handles_labels())
+        figure.suptitle(typed(title), fontsize=10)
+        add_legend(figure, *labels(axes))
         return figure
 
 
@@ -148,7 +146,7 @@ def ranks(table: pd.Series, difference: float, groups: Sequence[tuple[int, int]]
         axes.spines["top"].set_visible(True)
         axes.spines["bottom"].set_visible(False)
         axes.set_xlabel("average rank of the regret, 1 is the least")
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(typed(title), fontsize=10)
         text = "joins policies that do not differ significantly: ranks less than CD apart"
         add_legend(figure, [Line2D([], [], **bar)], [text])
         return figure
@@ -156,7 +154,7 @@ def ranks(table: pd.Series, difference: float, groups: Sequence[tuple[int, int]]
 
 def _draw_line(axes: Axes, points: pd.DataFrame, label: str, place: int) -> None:
     color, linestyle, marker = style.line(place)
-    look: dict[str, Any] = {"color": color, "linestyle": linestyle, "label": label}
+    look: dict[str, Any] = {"color": color, "linestyle": linestyle, "label": label_of(label)}
     if points["x"].isna().all():
         row = points.iloc[0]
         axes.axhline(row["mean"], **look)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from brigand.figures import style
+from brigand.figures.text import typed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ def horizon(data: xr.Dataset) -> Figure:
         )
         for column, problem in enumerate(problems):
             _draw(rows[0, column], rows[1, column], data.sel(problem=problem))
-            rows[0, column].set_title(str(problem).replace(", the", ",\nthe"))
+            rows[0, column].set_title(typed(str(problem).replace(", the", ",\nthe")))
         # From the medians up; the lower ends of wide intervals may be near 0.
         rows[0, 0].set_ylim(max(0.3, float(data["median"].min()) / 3), 3 * float(data["quantile"].max()))
         rows[0, 0].set_ylabel("pseudo-regret at T")
@@ -73,7 +74,9 @@ def _legend(data: xr.Dataset) -> list[Line2D]:
     looks = []
     for place, policy in enumerate(data["policy"].to_numpy()):
         color, _, marker = style.line(place)
-        looks.append(Line2D([], [], color=color, marker=marker, markerfacecolor="white", label=policy))
+        looks.append(
+            Line2D([], [], color=color, marker=marker, markerfacecolor="white", label=typed(str(policy)))
+        )
     quantile = f"{100 * data.attrs['quantile']:g} % quantile"
     for name, dash in STATISTICS.items():
         looks.append(

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from brigand.environments.environment import Environment
 from brigand.figures import style
+from brigand.figures.text import typed
 
 
 def instance(environments: Mapping[str, Environment], horizon: int, title: str = "") -> Figure:
@@ -41,12 +42,12 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
                 )
             best = environment.means.max(axis=1)
             axes.hlines(best, edges[:-1], edges[1:], colors="0.8", linewidth=6, zorder=0.7, label="best arm")
-            axes.set_title(name)
+            axes.set_title(typed(name))
             axes.set_xlabel("step t")
             axes.set_xlim(0, horizon + 1)
             style.step_axis(axes, horizon)
         panels[0].set_ylabel("mean reward")
         if title:
-            figure.suptitle(title, fontsize=10)
+            figure.suptitle(typed(title), fontsize=10)
         style.add_legend(figure, panels[0])
         return figure

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from brigand.figures import style
+from brigand.figures.text import typed
 
 TITLE = 34
 """Characters in a line of a panel's title."""
@@ -82,7 +83,7 @@ def value_axis(axes: Axes, values: Any) -> None:
 
 def name_rows(axes: Axes, names: list[str]) -> None:
     """Name the rows 0, 1, ... from the top."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), list(map(typed, names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from brigand.figures import style
 from brigand.figures.layout import TITLE, add_legend, log_ticks, name_rows, panel_grid, value_axis
+from brigand.figures.text import label as label_of, labels, typed
 from brigand.words import hangs_on_few
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
             right.set_yscale("log")
             right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)
         if title:
-            figure.suptitle(title, fontsize=10)
-        add_legend(figure, *left.get_legend_handles_labels())
+            figure.suptitle(typed(title), fontsize=10)
+        add_legend(figure, *labels(left))
         return figure
 
 
@@ -109,7 +110,7 @@ def final(table: pd.DataFrame, title: str, draws: str) -> Figure:
         name_rows(axes, [str(name) for name in table.index])
         axes.set_xlabel(REGRET)
         axes.set_title(f"box: quartiles and median; whiskers: 10 %–90 %; {draws}")
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(typed(title), fontsize=10)
         add_legend(figure, [mean, rare], ["mean", "99 % quantile"])
         return figure
 
@@ -137,15 +138,15 @@ def pulls(
             for place, arm in enumerate(table.columns):
                 # A logarithm shows no zeros.
                 values = table[arm].where(table[arm] > 0)
-                axes.plot(table.index, values, label=arm, **_look(place, len(table)))
-            axes.set_title(textwrap.fill(name, TITLE))
+                axes.plot(table.index, values, label=label_of(arm), **_look(place, len(table)))
+            axes.set_title(typed(textwrap.fill(name, TITLE)))
             axes.set_xscale("log")
             axes.set_yscale("log")
         _leave_out_the_start(grid[0], panels)
         log_ticks(grid[0].xaxis)
         log_ticks(grid[0].yaxis)
-        figure.suptitle(title, fontsize=10)
-        add_legend(figure, *grid[0].get_legend_handles_labels(), order)
+        figure.suptitle(typed(title), fontsize=10)
+        add_legend(figure, *labels(grid[0]), order)
         return figure
 
 
@@ -177,8 +178,8 @@ def forced(table: pd.DataFrame, title: str) -> Figure:
         right.spines["right"].set_visible(False)
         axes.set_title("share of forced pulls", loc="right")
         axes.set_xlabel("mean pulls by T, all arms together")
-        figure.suptitle(title, fontsize=10)
-        add_legend(figure, *axes.get_legend_handles_labels())
+        figure.suptitle(typed(title), fontsize=10)
+        add_legend(figure, *labels(axes))
         return figure
 
 
@@ -195,7 +196,7 @@ def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None
 def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, names: tuple[str, str, str]) -> None:
     middle, low, high = names
     look = _look(place, len(table))
-    axes.plot(table.index, table[middle], label=label, **look)
+    axes.plot(table.index, table[middle], label=label_of(label), **look)
     axes.fill_between(table.index, table[low], table[high], color=look["color"], alpha=0.2, linewidth=0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from brigand.figures import text
 from brigand.files import atomic
 
 FORMATS = ("png", "svg", "pdf")
@@ -78,7 +80,7 @@ def mark_breakpoints(axes: Axes, starts: Iterable[int]) -> None:
 
 def add_legend(figure: Figure, axes: Axes) -> None:
     """Put the legend of `axes` below the panels, in as many columns as its names leave room for."""
-    handles, labels = axes.get_legend_handles_labels()
+    handles, labels = text.labels(axes)
     columns = max(1, int(120 / (max(map(len, labels)) + 8)))
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
@@ -88,13 +90,21 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def svg(figure: Figure) -> bytes:
+    """Return a figure as an SVG file."""
+    buffer = io.BytesIO()
+    with mpl.rc_context(STYLE), text.fonts(figure):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMATS) -> list[Path]:
     """Write ``name.png``, ``name.svg`` and ``name.pdf`` into `folder`; each whole or not at all."""
     paths = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"
         metadata = {"CreationDate": None} if suffix == "pdf" else {"Date": None} if suffix == "svg" else None
-        with mpl.rc_context(STYLE), atomic(path) as temporary:
+        with mpl.rc_context(STYLE), text.fonts(figure), atomic(path) as temporary:
             figure.savefig(temporary, format=suffix, dpi=200, metadata=metadata)
         paths.append(path)
     return paths

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from brigand.figures import style
+from brigand.figures.text import label as label_of, typed
 
 
 def tuning(sequences: Mapping[str, Any], regrets: Mapping[str, tuple[Any, Any]], title: str = "") -> Figure:
@@ -28,7 +29,7 @@ def tuning(sequences: Mapping[str, Any], regrets: Mapping[str, tuple[Any, Any]],
         left, right = figure.subplots(1, 2)
         for place, (name, (steps, regret)) in enumerate(regrets.items()):
             color, linestyle, marker = style.line(place)
-            look: dict[str, Any] = {"color": color, "linestyle": linestyle, "label": name}
+            look: dict[str, Any] = {"color": color, "linestyle": linestyle, "label": label_of(name)}
             shape: dict[str, Any] = {"marker": marker, "markersize": 4, "markerfacecolor": "white"}
             mean = np.mean(regret, axis=0)
             half = 1.96 * np.std(regret, axis=0, ddof=1) / np.sqrt(len(regret))
@@ -48,6 +49,6 @@ def tuning(sequences: Mapping[str, Any], regrets: Mapping[str, tuple[Any, Any]],
             axes.set_ylabel(y)
         right.set_ylim(max(0.3, right.get_ylim()[0]), None)
         if title:
-            figure.suptitle(title, fontsize=10)
+            figure.suptitle(typed(title), fontsize=10)
         style.add_legend(figure, right)
         return figure

@@ -13,6 +13,7 @@ from brigand.live.engine import Engine
 from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
 from brigand.storage.events import Event, Found, Logged
+from brigand.storage.place import Place, store_url
 from brigand.storage.store import Store, open_store
 
 
@@ -107,7 +108,7 @@ class Opened(NamedTuple):
 
 
 def create(
-    store: str | None,
+    store: Place | None,
     name: str | None,
     uid: str,
     settings: Settings,
@@ -120,7 +121,7 @@ def create(
     Raises
     ------
     InvalidValueError
-        The store has a bandit of this name, or the policy needs a horizon.
+        The store has a bandit of this name, or the policy needs a horizon, or no other process can make it.
     StorageError
         The store cannot be written.
     """
@@ -132,7 +133,8 @@ def create(
         return Opened(backend, settings, uid)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
-    opened = open_store(store, create=True)
+    _require_importable(settings)
+    opened = open_store(store_url(store), create=True)
     definition = json.dumps(settings.to_json())
     try:
         record = opened.create(name, uid, definition, events, json.dumps(state), now)
@@ -142,8 +144,38 @@ def create(
     return Opened(InStore(opened, record.id), settings, uid)
 
 
+def _require_importable(settings: Settings) -> None:
+    """Refuse a policy that no other process could make from its JSON form."""
+    for name in _names_in(settings.policy.to_json()):
+        module, _, qualname = name.partition(":")
+        if module == "__main__" or "<" in qualname:
+            what = "in a script or a notebook" if module == "__main__" else "inside a function"
+            raise InvalidValueError(
+                f"{qualname.rpartition('.')[2]} is defined {what}, where no other process finds it: put it "
+                "at the top of a module of its own (a file my_policy.py, say) and import it from there, or "
+                "leave out the store."
+            )
+
+
+def _names_in(data: Any) -> Iterator[str]:
+    """Yield what a policy's JSON form names as ``module:name``."""
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from _names_in(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _names_in(value)
+    elif isinstance(data, str) and ":" in data:
+        yield data
+
+
 def create_or_find(
-    store: str | None, name: str | None, uid: str, settings: Settings, events: Sequence[Event], now: float
+    store: Place | None,
+    name: str | None,
+    uid: str,
+    settings: Settings,
+    events: Sequence[Event],
+    now: float,
 ) -> Opened:
     """Make a new bandit, or find the bandit of this name, whoever is first.
 
@@ -169,7 +201,7 @@ def create_or_find(
     return found
 
 
-def find(store: str, name: str) -> Opened:
+def find(store: Place, name: str) -> Opened:
     """Find a bandit in a store.
 
     Raises
@@ -179,7 +211,7 @@ def find(store: str, name: str) -> Opened:
     StorageError
         The store cannot be read.
     """
-    opened = open_store(store, create=False)
+    opened = open_store(store_url(store), create=False)
     try:
         record = opened.find(name)
         return Opened(

@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+
+import numpy as np
 
 from brigand import checks
 from brigand.errors import (
@@ -22,14 +25,16 @@ from brigand.errors import (
 )
 from brigand.live import backends, report, snapshots
 from brigand.live.backends import Opened
-from brigand.live.decision import Basis, Decision, Past, Told
+from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
 from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
 from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.names import check_arms, check_name, listed, name_data
 from brigand.live.session import Session
 from brigand.live.settings import MAX_REWARD, Settings
+from brigand.live.times import seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
+from brigand.storage.place import Place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,11 +54,11 @@ class Bandit:
     ----------
     arms : iterable of str
         Names of the arms, any strings, all different.
-    policy : Policy
+    policy : Policy or str
         `brigand.ForcedExploration` with `brigand.Linear` or `brigand.AnytimeExponential` needs to be told
-        nothing.
-    store : str, optional
-        ``"sqlite:///path"``; without it the bandit lives in memory.
+        nothing. Or a name of the catalogue, as ``"FE-Linear"``.
+    store : str or path, optional
+        ``"sqlite:///path"``, or the path; without it the bandit lives in memory.
     name : str, optional
         Its name in the store.
     seed : int, optional
@@ -96,9 +101,9 @@ class Bandit:
     def __init__(
         self,
         arms: Iterable[str],
-        policy: Policy,
+        policy: Policy | str,
         *,
-        store: str | None = None,
+        store: Place | None = None,
         name: str | None = None,
         seed: int | None = None,
         horizon: int | None = None,
@@ -119,17 +124,18 @@ class Bandit:
         self._session = Session(self._backend, self._settings)
         self._clock = clock
         self._support = self._settings.policy.reward_support
+        self._range = self._settings.policy.reward_range
 
     @classmethod
-    def open(cls, store: str, name: str, *, clock: Callable[[], float] = time.time) -> Self:
+    def open(cls, store: Place, name: str, *, clock: Callable[[], float] = time.time) -> Self:
         """Open a bandit that a store has.
 
         Its policy is made from its JSON form: if it is a user's own, its module is imported.
 
         Parameters
         ----------
-        store : str
-            ``"sqlite:///path"``.
+        store : str or path
+            ``"sqlite:///path"``, or the path.
         name : str
         clock : callable
             Returns seconds since the epoch.
@@ -190,6 +196,7 @@ class Bandit:
         decision : str or Decision
             Its `Decision.id`, or the decision itself.
         reward : float
+            Where the policy's rewards are in [0, 1], True is 1 and False is 0.
 
         Raises
         ------
@@ -282,10 +289,10 @@ class Bandit:
             for number, (arm, reward, asked_at, told_at) in enumerate(past, start=1):
                 row = self._row(engine, arm, number)
                 step += 1
-                asked = now if asked_at is None else checks.number(f"row {number}: asked_at", asked_at)
+                asked = now if asked_at is None else seconds(f"row {number}: asked_at", asked_at)
                 events.append(Event(ASK, step, row, None, True, asked, RECORDED))
                 if reward is not None:
-                    told = now if told_at is None else checks.number(f"row {number}: told_at", told_at)
+                    told = now if told_at is None else seconds(f"row {number}: told_at", told_at)
                     value = self._checked(reward, "row", number)
                     events.append(Event(TELL, step, row, value, True, told, ""))
             self._require_room(engine, step - engine.steps)
@@ -294,8 +301,26 @@ class Bandit:
                 self._apply(session, events)
         return [f"{self._uid}-{number}" for number in range(first, step + 1)]
 
-    def history(self, *, after: int = 0, limit: int | None = None) -> pd.DataFrame:
+    @overload
+    def history(
+        self, *, after: int = 0, limit: int | None = None, plain: Literal[False] = False
+    ) -> pd.DataFrame: ...
+    @overload
+    def history(
+        self, *, after: int = 0, limit: int | None = None, plain: Literal[True]
+    ) -> list[dict[str, Any]]: ...
+
+    def history(
+        self, *, after: int = 0, limit: int | None = None, plain: bool = False
+    ) -> pd.DataFrame | list[dict[str, Any]]:
         """Return the decisions after step `after`, at most `limit`, one row each.
+
+        Parameters
+        ----------
+        after : int
+        limit : int, optional
+        plain : bool
+            Return a list of dicts that JSON can hold: times as ISO 8601, None for what is missing.
 
         Returns
         -------
@@ -309,11 +334,36 @@ class Bandit:
         """
         after = checks.integer("after", after, 0, checks.MAX_STEPS)
         limit = limit if limit is None else checks.integer("limit", limit, 0, checks.MAX_STEPS)
-        return report.table(report.history(self, after, limit), report.HISTORY)
+        rows = report.history(self, after, limit)
+        return list(map(plain_row, rows)) if plain else report.table(rows, report.HISTORY)
+
+    @overload
+    def summary(
+        self,
+        *,
+        level: float = 0.95,
+        support: tuple[float, float] | None = None,
+        removed: bool = False,
+        plain: Literal[False] = False,
+    ) -> pd.DataFrame: ...
+    @overload
+    def summary(
+        self,
+        *,
+        level: float = 0.95,
+        support: tuple[float, float] | None = None,
+        removed: bool = False,
+        plain: Literal[True],
+    ) -> list[dict[str, Any]]: ...
 
     def summary(
-        self, *, level: float = 0.95, support: tuple[float, float] | None = None, removed: bool = False
-    ) -> pd.DataFrame:
+        self,
+        *,
+        level: float = 0.95,
+        support: tuple[float, float] | None = None,
+        removed: bool = False,
+        plain: bool = False,
+    ) -> pd.DataFrame | list[dict[str, Any]]:
         """Return what is known of each arm, one row each.
 
         Parameters
@@ -324,6 +374,8 @@ class Bandit:
             The range of the rewards, if it is known; by default the one that the policy was told.
         removed : bool
             Also show arms that are out of service.
+        plain : bool
+            Return a list of dicts that JSON can hold: None for numbers that are missing or infinite.
 
         Returns
         -------
@@ -336,7 +388,8 @@ class Bandit:
             not installed: a list of dicts.
         """
         columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
-        return report.table(report.summary(self, level, support, removed), columns)
+        rows = report.summary(self, level, support, removed)
+        return list(map(plain_row, rows)) if plain else report.table(rows, columns)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
@@ -348,7 +401,7 @@ class Bandit:
         cls,
         snapshot: dict[str, Any],
         *,
-        store: str | None = None,
+        store: Place | None = None,
         name: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Self:
@@ -507,14 +560,33 @@ class Bandit:
     def _checked(self, reward: object, kind: str, number: int) -> float:
         """Return a reward as a float; errors name its place, such as "row 3"."""
         if type(reward) is not float or not -MAX_REWARD <= reward <= MAX_REWARD:
-            reward = checks.number(f"{kind} {number}: a reward", reward, -MAX_REWARD, MAX_REWARD)
+            name = f"{kind} {number}: a reward"
+            reward = checks.number(name, self._as_number(reward, name), -MAX_REWARD, MAX_REWARD)
         low, high = self._support
         if not low <= reward <= high:
             name = type(self._settings.policy).__name__
             raise UnsupportedRewardError(
-                f"{kind} {number}: {name} needs rewards in [{low:g}, {high:g}], not {reward!r}."
+                f"{kind} {number}: {name} needs rewards in [{low:g}, {high:g}], not {reward!r}. Nothing was "
+                "told; scale the rewards, or make a bandit whose policy has their range."
+            )
+        low, high = self._range
+        if not low <= reward <= high:
+            warnings.warn(
+                f"{kind} {number}: {self._settings.policy!r} was told a range, and {reward:g} is outside: it "
+                "is learned, but the policy may explore too little or too much.",
+                stacklevel=2,
             )
         return reward
+
+    def _as_number(self, reward: object, name: str) -> object:
+        """Return 1 for True and 0 for False, where rewards are in [0, 1]."""
+        if not isinstance(reward, (bool, np.bool_)):
+            return reward
+        if self._settings.policy.reward_range != (0.0, 1.0):
+            raise InvalidValueError(
+                f"{name} must be a number, not {bool(reward)}; give {float(reward)}. Nothing was told."
+            )
+        return float(reward)
 
 
 def _rows_of(rows: Any, method: str, what: str, make: Callable[..., Row]) -> Iterator[Row]:

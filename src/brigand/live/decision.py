@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -34,8 +35,9 @@ class Past(NamedTuple):
     arm : str
     reward : float or None
         None if it is still to come: then it is told with the id that `Bandit.record` returns.
-    asked_at, told_at : float or None
-        When the arm was chosen, and when its reward came, in seconds since the epoch; None for now.
+    asked_at, told_at : float, datetime or None
+        When the arm was chosen, and when its reward came: seconds since 1970, or a `datetime` (in UTC, if it
+        has no zone); None for now.
 
     Examples
     --------
@@ -48,8 +50,8 @@ class Past(NamedTuple):
 
     arm: str
     reward: float | None
-    asked_at: float | None = None
-    told_at: float | None = None
+    asked_at: float | datetime | None = None
+    told_at: float | datetime | None = None
 
 
 class Basis(NamedTuple):
@@ -98,6 +100,29 @@ class Decision:
         explanation = self._explanation
         return {"kind": explanation.kind, **explanation.data}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain data that JSON can hold: numbers that are not finite are None.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> br.Bandit(["red", "green"], br.ForcedExploration(br.Linear()), seed=0).ask().to_dict()["arm"]
+        'red'
+        """
+        explanation = self._explanation
+        return {
+            "id": self.id,
+            "step": self.step,
+            "arm": self.arm,
+            "explored": bool(self.explored),
+            "reason": f"{explanation.kind}: {explanation.sentence}",
+            "data": plain({"kind": explanation.kind, **explanation.data}),
+        }
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Yield the names and values of `to_dict`: so FastAPI makes JSON of a decision that is returned."""
+        return iter(self.to_dict().items())
+
     @property
     def _explanation(self) -> Explanation:
         return explain(self._basis)
@@ -113,6 +138,19 @@ class Decision:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with what JSON can hold: times as ISO 8601, None for numbers that are not finite."""
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def explain(basis: Basis) -> Explanation:

@@ -8,6 +8,7 @@ from typing import Any
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
+from brigand.policies.given import policy_of
 from brigand.rng import check_seed
 
 MAX_REWARD = 1e100
@@ -39,7 +40,7 @@ class Settings:
     @classmethod
     def of(
         cls,
-        policy: Policy,
+        policy: Policy | str,
         seed: int | None,
         horizon: int | None,
         reward_timeout: float | None,
@@ -52,10 +53,7 @@ class Settings:
         InvalidValueError
             One is not allowed.
         """
-        if not isinstance(policy, Policy):
-            raise InvalidValueError(
-                f"policy must be a policy such as ForcedExploration(Linear()), not {policy!r}."
-            )
+        policy = policy_of("policy", policy)
         if horizon is not None:
             horizon = checks.steps("horizon", horizon)
         if (reward_timeout is None) != (default_reward is None):

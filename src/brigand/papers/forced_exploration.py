@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
@@ -36,6 +35,7 @@ from brigand.simulation.run import simulate
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 HORIZON = 100_000
 LINEAR_CHECKPOINTS = 100

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from brigand.environments.continuous import Gaussian
 from brigand.environments.environment import Environment
@@ -21,6 +20,7 @@ from brigand.simulation.run import simulate
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 HORIZONS = tuple(10**e for e in range(2, 13))
 RUNS = 10_000

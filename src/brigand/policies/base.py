@@ -186,6 +186,11 @@ class Policy(Spec, ABC):
         """The least and greatest reward that the policy can work with at all."""
         return (-math.inf, math.inf)
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The range of the rewards for which the guarantee holds; the policy may work with others, too."""
+        return self.reward_support
+
     @abstractmethod
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """Resolve what depends on K and T into numbers for the kernels.

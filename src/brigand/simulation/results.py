@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.metadata
 import io
 import json
@@ -104,6 +105,12 @@ class Results:
         return {name: Policy.from_json(policy) for name, policy in data.items()}
 
     @property
+    def configuration(self) -> str | None:
+        """A hash of what was asked for; None for results that are older, or were joined."""
+        found = self.dataset.attrs.get("configuration")
+        return None if found is None else str(found)
+
+    @property
     def seed(self) -> int:
         """The seed, also where it was drawn."""
         return int(self.dataset.attrs["seed"])
@@ -148,6 +155,7 @@ class Results:
         count = results[0].dataset.sizes["replication"]
         numbered = [part.dataset.assign_coords(replication=range(count)) for part in results]
         joined = xr.concat(numbered, "instance", combine_attrs="override")
+        joined.attrs.pop("configuration", None)
         joined.attrs["environments"] = json.dumps(
             [environment.to_json() for part in results for environment in part.environments]
         )
@@ -314,6 +322,19 @@ def regret_statistics(regret: xr.DataArray, worst: xr.DataArray | float = 0.0) -
     )
 
 
+def configuration_of(plan: Plan) -> str:
+    """Return a hash of what was asked for: environment, policies, horizon, runs, seed and checkpoints."""
+    asked = [
+        plan.environment.to_json(),
+        {name: policy.to_json() for name, policy in plan.policies.items()},
+        plan.horizon,
+        plan.replications,
+        plan.seed,
+        plan.checkpoints.tolist(),
+    ]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
 def _provenance(plan: Plan) -> dict[str, Any]:
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy", "xarray")}
     return {
@@ -324,6 +345,7 @@ def _provenance(plan: Plan) -> dict[str, Any]:
         "policies": json.dumps({name: policy.to_json() for name, policy in plan.policies.items()}),
         "horizon": plan.horizon,
         "seed": str(plan.seed),
+        "configuration": configuration_of(plan),
         "python": platform.python_version(),
         "versions": json.dumps(versions),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,9 +18,14 @@ from brigand.policies.base import Policy
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
 from brigand.simulation.step import Runner
+from brigand.words import duration
 
 CHUNK_STEPS = 2_000_000
 """About this many steps are given to a thread at a time: 0.1 s, so that stopping is prompt."""
+SECONDS = 3e-8
+"""Of a step, for most policies."""
+LONG = 600.0
+"""Seconds from which on a warning says how long it will take."""
 CHUNK_SKIPS = 200
 """So many skipped runs are given to a thread at a time."""
 
@@ -67,6 +73,11 @@ def simulate(
     -------
     Results
 
+    Warns
+    -----
+    UserWarning
+        If the steps will take more than ten minutes.
+
     Raises
     ------
     InvalidValueError, UnsupportedRewardError
@@ -100,6 +111,7 @@ def simulate(
         return len(chunk)
 
     methods = choose_methods(plan, method)
+    _warn_of_length(plan, methods, threads)
     jobs = [
         partial(work, p, runner_of(methods[p])(plan, policy), chunk)
         for p, policy in enumerate(plan.policies.values())
@@ -107,6 +119,25 @@ def simulate(
     ]
     _run_all(jobs, threads, shape[0] * shape[1], progress)
     return Results.from_arrays(plan, methods, regret, pulls, forced)
+
+
+def _warn_of_length(plan: Plan, methods: Sequence[str], threads: int) -> None:
+    """Say beforehand if the runs will take long, and which need not."""
+    stepped = [name for name, how in zip(plan.policies, methods, strict=True) if how == "step"]
+    each = plan.horizon * len(plan.replications)
+    # Runs are given to threads as they are: one takes its time on one thread.
+    seconds = SECONDS * max(plan.horizon, each * len(stepped) / threads) if stepped else 0.0
+    if seconds < LONG:
+        return
+    from brigand.simulation.skip_ahead import can_skip
+
+    quick = [name for name in stepped if can_skip(plan.policies[name])]
+    hint = f" method='skip' takes seconds for {', '.join(map(repr, quick))}." if quick else ""
+    warnings.warn(
+        f"{each * len(stepped):.3g} steps, one by one, take about {duration(seconds)}: some "
+        f"{SECONDS * 1e9:.0f} ns each.{hint}",
+        stacklevel=3,
+    )
 
 
 def choose_methods(plan: Plan, method: str) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy, check_choices
+from brigand.policies.given import policy_of
 from brigand.rng import Stream, check_seed
 from brigand.simulation.plan import check_sum
 from brigand.simulation.step import trace_loop
@@ -41,8 +42,7 @@ def trace(policy: Policy, rewards: Any, *, seed: int | None = 0, compiled: bool 
     PolicyError
         The policy chose an arm that is not there.
     """
-    if not isinstance(policy, Policy):
-        raise InvalidValueError(f"policy must be a policy such as UCB1(0, 1), not {policy!r}.")
+    policy = policy_of("policy", policy)
     table = _check_rewards(rewards)
     horizon, n_arms = table.shape
     for place in (int(table.argmin()), int(table.argmax())):

@@ -71,8 +71,9 @@ class Connections:
 
     def _connect(self) -> sqlite3.Connection:
         # Never mode=rwc: a file that was deleted must not come back empty.
+        mode = "ro&immutable=1" if self.lies_still() else self._mode
         connection = sqlite3.connect(
-            f"{self.path.as_uri()}?mode={self._mode}",
+            f"{self.path.as_uri()}?mode={mode}",
             uri=True,
             timeout=0,  # `patiently` waits
             isolation_level=None,  # transactions begin where we say so
@@ -133,6 +134,14 @@ class Connections:
         if mode != "wal":
             raise StorageError(f"{str(self.path)!r} cannot have a write-ahead log where it is.")
 
+    def lies_still(self) -> bool:
+        """Return whether the file was closed, and may not be written: on a read-only mount, say.
+
+        There SQLite can keep no log and no locks. But it can read the file as it is.
+        """
+        writable = all(os.access(place, os.W_OK) for place in (self.path, self.path.parent))
+        return not (writable or os.path.exists(f"{self.path}-wal"))
+
     def close(self) -> None:
         """Close what is idle now, and the rest when its transaction is over."""
         with self.lock:
@@ -181,7 +190,8 @@ class Connections:
             return
         with self.lock:
             self._busy.discard(connection)
-            if sound and not self._closed:
+            # A connection to what lies still would not notice that it moves again.
+            if sound and not self._closed and not self.lies_still():
                 self._idle.append(connection)
                 return
         with suppress(*FAILURES):

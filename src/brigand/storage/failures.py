@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -25,6 +27,8 @@ REASONS = {
     sqlite3.SQLITE_CORRUPT: "is damaged",
     sqlite3.SQLITE_CONSTRAINT: "refuses what it already holds (a decision has one tell and one default)",
 }
+BESIDE = 64 * 1024
+"""Bytes that SQLite needs beside a database, for its index of the log."""
 LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
@@ -59,7 +63,21 @@ def explain(error: Exception, path: Path, busy_timeout: float) -> BrigandError:
             f"{str(path)!r} is locked: others have kept it for {busy_timeout:g} seconds ({original})."
         )
     reason = REASONS.get(_code(error), "cannot be read or written")
+    if _code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(path.parent):
+        reason = REASONS[sqlite3.SQLITE_FULL]  # SQLite does not say so of the files that stand beside it
     return StorageError(f"{str(path)!r} {reason}: {original}.")
+
+
+def _is_full(folder: Path) -> bool:
+    """Return whether a disk has no room for what SQLite keeps beside a database."""
+    try:
+        if hasattr(os, "statvfs"):
+            found = os.statvfs(folder)
+            no_names = found.f_files > 0 and found.f_favail == 0
+            return no_names or found.f_bavail * found.f_frsize < BESIDE
+        return shutil.disk_usage(folder).free < BESIDE
+    except OSError:
+        return False
 
 
 def _original(error: BaseException) -> BaseException:

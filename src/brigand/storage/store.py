@@ -85,6 +85,8 @@ def _prepare_tables(connections: Connections, location: Location, create: bool) 
                 f"{schema.VERSION}: open it once without mode=ro, which brings it up to date."
             )
         return
+    if version == schema.VERSION and connections.lies_still():
+        return
     connections.use_wal()
     if version != schema.VERSION:
         with connections.transaction(WRITE) as transaction:

@@ -1,7 +1,8 @@
 """Pieces of a study on a Dask cluster.
 
 A worker gets a piece's description (JSON: policy, environment, seeds) and returns the bytes of its file; it
-needs the same Brigand, and the modules of the user's policies, and compiles for itself. A piece whose worker
+needs the same Brigand, and the modules of the user's policies, and compiles for itself. The scheduler needs
+Dask alone, for what it hands on is a function that is sent as code. A piece whose worker
 was lost is given to another one. The process that runs the study writes all files: workers need no common
 disk.
 """
@@ -9,19 +10,27 @@ disk.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from brigand import checks
 from brigand.errors import BrigandError, InvalidValueError
-from brigand.studies.work import Piece, work
+from brigand.studies.work import Piece
 
 LOCAL = "local:"
 AHEAD = 3
 """So many pieces a worker thread are given out at a time."""
 TIMEOUT = 20
 """Seconds to wait for a scheduler."""
+
+
+# Sent as code, since it belongs to no module: one that lacks Brigand would end a worker, and the next one.
+_work: Callable[..., bytes] = eval(
+    "lambda task, key: __import__('brigand.studies.work', fromlist=['work']).work(task, key)",
+    {"__name__": "sent by Brigand"},
+)
 
 
 def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]]:
@@ -49,11 +58,12 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
         def give() -> bool:
             piece = next(todo, None)
             if piece is not None:
-                future = client.submit(work, piece.task, piece.key, key=f"piece-{piece.key}")
+                future = client.submit(_work, piece.task, piece.key, key=f"piece-{piece.key}")
                 running[future] = piece
                 finished.add(future)
             return piece is not None
 
+        _wait_for_workers(client, address)
         threads = max(1, sum(client.nthreads().values()))
         while len(running) < AHEAD * threads and give():
             pass
@@ -64,9 +74,22 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
                 raise BrigandError(
                     f"the cluster lost every worker that had a piece of work: {error}"
                 ) from error
+            except ModuleNotFoundError as error:
+                raise InvalidValueError(
+                    f"a worker of {address!r} has no module {error.name!r}: it needs Brigand and the modules "
+                    "of your policies, as they are here."
+                ) from error
             yield running.pop(future), content
             future.release()
             give()
+
+
+def _wait_for_workers(client: Any, address: str) -> None:
+    """Wait a while for a worker, and say so if there is none: it may stand in a queue."""
+    try:
+        client.wait_for_workers(1, timeout=TIMEOUT)
+    except TimeoutError:
+        warnings.warn(f"{address!r} has no worker yet; the study waits for one.", stacklevel=2)
 
 
 @contextmanager
@@ -75,7 +98,7 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
     if not address.startswith(LOCAL):
         try:
             client = distributed.Client(address, timeout=TIMEOUT)
-        except (OSError, ValueError, ImportError) as error:  # TimeoutError is an OSError
+        except (OSError, ValueError, ImportError, TypeError) as error:  # TimeoutError is an OSError
             raise InvalidValueError(
                 f"no Dask scheduler answers at {address!r} ({error}); give tcp://host:port, or local:2."
             ) from error

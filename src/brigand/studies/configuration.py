@@ -43,7 +43,10 @@ class Configuration:
         elif name in classes:
             found = classes[name]
         else:
-            raise UnknownNameError("policy", name, {*CATALOGUE, *classes})
+            try:
+                found = CATALOGUE[name]
+            except UnknownNameError:
+                raise UnknownNameError("policy", name, {*CATALOGUE, *classes}) from None
         if isinstance(found, Policy):
             fields = dataclasses.fields(found)
             return cls(type(found), {field.name: getattr(found, field.name) for field in fields})

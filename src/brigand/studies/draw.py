@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import comparison, studies
@@ -17,6 +16,9 @@ from brigand.studies.regret_tables import draws, title
 from brigand.studies.results import StudyResults
 from brigand.studies.statistics import alike
 from brigand.studies.sweeps import sweeps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LINES = 10
 """More lines than this cannot be told apart."""
@@ -81,7 +83,7 @@ def drawings(results: StudyResults, kinds: Iterable[str] | None = None) -> Itera
             raise InvalidValueError(f"there is nothing to draw in the figure {kind!r}: it needs {needs}.")
 
 
-Drawn = Iterator[tuple[str, Figure]]
+Drawn: TypeAlias = "Iterator[tuple[str, Figure]]"
 
 
 def _regret(results: StudyResults) -> Drawn:

@@ -13,7 +13,9 @@ version of the study has in common with this one are found again.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -89,7 +91,54 @@ class StudyFolder:
     def write_text(self, name: str, text: str) -> None:
         """Write a text file of the folder."""
         with atomic(self.folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+    def keep_study(self, path: Path, text: str) -> str:
+        """Keep a copy of the study file, and return its digest; "" if the file itself stands there."""
+        if _same(path, self.folder / STUDY):
+            return ""
+        self.write_text(STUDY, text)
+        return digest(text.encode())
+
+    def require_own(self, path: Path) -> None:
+        """Make sure that no file is replaced but those that a study left here.
+
+        Parameters
+        ----------
+        path : Path
+            The study file, which may stand in the folder itself.
+
+        Raises
+        ------
+        ResultFileError
+            A file that is not ours has one of our names.
+        """
+        copy, manifest = self.folder / STUDY, self.folder / MANIFEST
+        ours = self._kept_digest()
+        if os.path.lexists(manifest) and ours is None and not self._is_damaged():
+            raise _in_the_way(manifest)
+        if not os.path.lexists(copy) or _same(path, copy):
+            return
+        found = b"" if copy.is_symlink() else _content(copy)
+        if found != _content(path) and (ours is None or digest(found) != ours or copy.is_symlink()):
+            raise _in_the_way(copy)
+
+    def _kept_digest(self) -> str | None:
+        """Return the digest of the copy that the manifest speaks of; None if there is no manifest of ours."""
+        try:
+            data = self.manifest()
+        except ResultFileError:
+            return None
+        kept = data.get("copy")  # older manifests do not have it
+        return digest(_content(self.folder / STUDY)) if kept is None else str(kept)
+
+    def _is_damaged(self) -> bool:
+        """Return whether a manifest that cannot be read was ours: it is empty, or pieces are beside it."""
+        try:
+            json.loads(_content(self.folder / MANIFEST))
+        except ValueError:
+            return (self.folder / "pieces").is_dir() or not _content(self.folder / MANIFEST).strip()
+        return False
 
     def manifest(self) -> dict[str, Any]:
         """Read the manifest.
@@ -109,3 +158,28 @@ class StudyFolder:
         if not isinstance(data, dict) or "cells" not in data:
             raise ResultFileError(f"{str(path)!r} is no manifest of a study.")
         return data
+
+
+def digest(content: bytes) -> str:
+    """Return a hash of a file, in whatever way its lines end."""
+    return hashlib.sha256(b"\n".join(content.splitlines())).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _in_the_way(path: Path) -> ResultFileError:
+    return ResultFileError(
+        f"{str(path)!r} is in the way, and not of `brigand run`: give another folder for the results."
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from brigand.checks import MAX_STEPS
 
@@ -37,6 +37,21 @@ Sweep = Annotated[
 ]
 
 
+def _arm(value: Any) -> Any:
+    """Refuse what is no distribution, and say how the one that may be meant is written."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        raise ValueError(
+            f"an arm is a distribution, not {value!r}: write {{type: Bernoulli, p: {value!r}}} for rewards "
+            f"of 0 and 1 with this mean, or {{type: Gaussian, mu: {value!r}, sigma: 1}}"
+        )
+    raise ValueError(f"an arm is a distribution such as {{type: Bernoulli, p: 0.4}}, not {value!r}")
+
+
+Arm = Annotated[dict[str, Any], BeforeValidator(_arm)]
+
+
 class Part(BaseModel):
     """Refuses keys that it does not know."""
 
@@ -58,10 +73,10 @@ class EnvironmentEntry(Part):
 
     name: str | None = Field(None, min_length=1, description="Its name in tables and figures.")
     random: RandomInstances | None = Field(None, description="Random instances.")
-    arms: list[dict[str, Any]] | None = Field(
+    arms: list[Arm] | None = Field(
         None, min_length=1, description="Reward distributions of the arms: {type: Gaussian, mu: 0, sigma: 1}."
     )
-    phases: list[list[dict[str, Any]]] | None = Field(
+    phases: list[list[Arm]] | None = Field(
         None, min_length=1, description="The arms of each phase, for rewards that change."
     )
     starts: list[Steps] | None = Field(None, description="First steps of the phases; the first is 1.")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import importlib.resources
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
-import matplotlib as mpl
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
-from brigand.figures import style
+from brigand.figures import style, text
 from brigand.files import atomic
 from brigand.studies.draw import Drawing, drawings
 from brigand.studies.folder import STUDY
 from brigand.studies.regret_tables import comparison_table, draws, said_once, summary_table, title
 from brigand.studies.results import StudyResults
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LONGEST = 20_000
 """Characters that a description in JSON may have in the report."""
@@ -80,10 +80,7 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     label : str
         What is read to those who cannot see it.
     """
-    buffer = io.BytesIO()
-    with mpl.rc_context(style.STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    root = ET.fromstring(buffer.getvalue())
+    root = ET.fromstring(style.svg(figure))
     for parent in list(root.iter()):
         for child in list(parent):
             # Metadata are links, and a style sheet would hold for the whole page.
@@ -111,7 +108,7 @@ def _with_prefix(key: str, value: str, prefix: str) -> str:
 
 def _figure(place: int, drawing: Drawing) -> dict[str, Any]:
     figure = drawing.figure
-    heading = figure.get_suptitle().replace("\n", ", ")
+    heading = text.as_given(figure.get_suptitle()).replace("\n", ", ")
     svg = inline_svg(figure, f"f{place}-", f"{heading}. {drawing.caption}")
     return {"svg": svg, "caption": drawing.caption, "heading": heading, "kind": drawing.kind}
 

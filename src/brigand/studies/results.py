@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def load(path: str | os.PathLike[str]) -> Results | StudyResults:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read results: a file that `Results.save` wrote, or a folder that ``brigand run`` filled.
 
     Parameters
@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> Results | StudyResults:
     Returns
     -------
     Results or StudyResults
-        Of a file, or of a folder.
+        Of a file, or of a folder; type checkers take it for either.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import platform
@@ -18,7 +19,7 @@ from brigand.policies.base import Policy
 from brigand.simulation.ahead import compile_ahead
 from brigand.simulation.plan import check_workers
 from brigand.studies.expand import Study, environment_of, expand
-from brigand.studies.folder import MANIFEST, STUDY, StudyFolder
+from brigand.studies.folder import MANIFEST, StudyFolder
 from brigand.studies.read import Source, read_study
 from brigand.studies.work import FORMAT, Piece, pieces, work
 
@@ -68,14 +69,17 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
     Raises
     ------
     InvalidValueError, ResultFileError
-        The file is not right, or cannot be read.
+        The file is not right, or cannot be read; or the folder has files in the way.
     """
     file, source = read_study(path)
     beside = str(path.resolve().parent)
     if beside not in sys.path:  # a policy of the user's may stand beside the study
         sys.path.insert(0, beside)
     study = expand(file, source)
-    there = set() if folder is None else set(StudyFolder(folder).keys())
+    there: set[str] = set()
+    if folder is not None:
+        StudyFolder(folder).require_own(path)
+        there = set(StudyFolder(folder).keys())
     cells, found = [], []
     for problem in study.problems:
         for named in study.policies:
@@ -137,8 +141,8 @@ def run_study(
     kept = StudyFolder(make_folder(folder))
     if announce is not None:
         announce(load)
-    kept.write_text(MANIFEST, json.dumps(_manifest(study, load), indent=1))
-    kept.write_text(STUDY, source.text)
+    copied = kept.keep_study(path, source.text)
+    kept.write_text(MANIFEST, json.dumps(_manifest(study, load) | {"copy": copied}, indent=1))
     total = load.runs
     done = total - sum(piece.runs for piece in load.missing)
     if progress is not None:
@@ -227,4 +231,7 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
             for named in study.policies
         ],
         "cells": load.cells,
+        "configuration": hashlib.sha256(
+            json.dumps([piece.task for piece in load.pieces], sort_keys=True).encode()
+        ).hexdigest(),
     }

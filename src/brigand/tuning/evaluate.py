@@ -21,6 +21,10 @@ from brigand.simulation.step import Runner
 Floats = NDArray[np.float64]
 
 
+INSTANCES = 2**20
+"""Problems of one seed that no other seed near it has."""
+
+
 @dataclass(frozen=True)
 class Problems:
     """A family of problems, numbered from 0, and the horizon.
@@ -31,24 +35,33 @@ class Problems:
         ``environment(i)`` is problem i.
     horizon : int
         T.
+    workers : int, optional
+        Threads.
+    seed : int
+        Of the runs.
     """
 
     environment: Callable[[int], Environment]
     horizon: int
     workers: int | None = None
+    seed: int = 0
     _drawn: dict[int, Environment] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def random(cls, family: str, n_arms: int, horizon: int, workers: int | None = None) -> Problems:
-        """Return random instances, see `brigand.random_environment`: problem i has the seed i."""
+    def random(
+        cls, family: str, n_arms: int, horizon: int, workers: int | None = None, seed: int = 0
+    ) -> Problems:
+        """Return random instances, as `brigand.random_environment`: problem i has seed i + 2^20 `seed`."""
         draw = functools.partial(random_environment, family, n_arms, horizon, 1)
         draw(0)  # a bad argument is an error now
-        return cls(draw, horizon, workers)
+        return cls(lambda i: draw((i + seed * INSTANCES) % 2**32), horizon, workers, seed)
 
     @classmethod
-    def fixed(cls, environment: Environment, horizon: int, workers: int | None = None) -> Problems:
+    def fixed(
+        cls, environment: Environment, horizon: int, workers: int | None = None, seed: int = 0
+    ) -> Problems:
         """Return one environment, again and again."""
-        return cls(lambda i: environment, horizon, workers)
+        return cls(lambda i: environment, horizon, workers, seed)
 
     def regret(self, policy: Policy, numbers: Sequence[int], steps: Sequence[int] | None = None) -> Floats:
         """Return the regret on some problems, shape (problems, steps); by default at T alone.
@@ -60,7 +73,7 @@ class Problems:
         runner = SkipRunner if can_skip(policy) else Runner
 
         def one(i: int) -> Any:
-            plan = make_plan(self._problem(i), {"x": policy}, self.horizon, (i,), 0, checkpoints)
+            plan = make_plan(self._problem(i), {"x": policy}, self.horizon, (i,), self.seed, checkpoints)
             return runner(plan, policy).run((i,)).regret[0]
 
         with ThreadPoolExecutor(check_workers(self.workers)) as pool:

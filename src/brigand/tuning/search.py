@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from brigand.errors import UnsupportedRewardError
 from brigand.figures.tuning import tuning as draw_tuning
@@ -33,6 +33,9 @@ from brigand.policies.subsampling.sub_sampling import LBSDA
 from brigand.policies.ucb.kl_ucb import KLUCB
 from brigand.policies.ucb.ucb_normal import UCBNormal
 from brigand.tuning.evaluate import Floats, Objective, Problems
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIRST = 128
 GROWTH = 4

@@ -188,7 +188,11 @@ def test_a_sequence_that_overflows_is_infinite_in_plain_python_too(sequence):
 @pytest.mark.parametrize("reward", [0.1, 0.3, 0.7, 1e-300, -1 / 3])
 @pytest.mark.parametrize(
     "policy",
-    [br.ForcedExploration(br.Constant(np.inf)), br.ForcedExploration(window=20), br.EpsilonGreedy(60.0)],
+    [
+        br.ForcedExploration(br.Constant(np.inf)),
+        br.ForcedExploration(window=20),
+        br.EpsilonGreedy(exponent=60.0),
+    ],
     ids=["FE", "SW-FE", "greedy"],
 )
 def test_equal_means_are_ties_whatever_the_reward(policy, reward):

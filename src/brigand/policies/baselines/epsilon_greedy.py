@@ -1,10 +1,11 @@
-"""Epsilon_t-greedy: mostly the arm with the largest mean, and less and less often an arm at random.
+"""Epsilon-greedy: mostly the arm with the largest mean, and sometimes, or less and less often, one at random.
 
 Rule
 ----
-At step t, pull a uniformly random arm with probability epsilon_t, else the arm with the largest mean. There
-are two schedules:
+At step t, pull a uniformly random arm with probability epsilon_t, else the arm with the largest mean. It is
+constant, or follows one of two schedules:
 
+    epsilon_t = epsilon                       linear regret, unless epsilon is 0
     epsilon_t = t^(-exponent)                 exponent 1/3: regret of order T^(2/3), nothing to be known
     epsilon_t = min(1, c K / (d^2 t))         0 < d <= the smallest gap, rewards in [0, 1]
 
@@ -36,7 +37,7 @@ O(1) a step while the leader's mean stays ahead, else O(K); memory O(K).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -102,18 +103,22 @@ def learn(
 
 @dataclass(frozen=True)
 class EpsilonGreedy(Policy):
-    """Epsilon_t-greedy with one of two schedules.
+    """Epsilon-greedy: with a constant epsilon, or one of two schedules.
 
     Source: Auer, Cesa-Bianchi, Fischer, Machine Learning 47, 2002, Figure 3, for the one with c and d.
 
     Parameters
     ----------
+    epsilon : float, optional
+        The probability of a random arm, in [0, 1], at every step.
     exponent : float, optional
-        epsilon_t = t^(-exponent); by default 1/3. Not together with `c` and `d`.
+        In its place epsilon_t = t^(-exponent); if nothing is given, with 1/3.
     c, d : float, optional
-        epsilon_t = min(1, c K / (d^2 t)), c > 0 and 0 < d <= 1.
+        Or epsilon_t = min(1, c K / (d^2 t)), c > 0 and 0 < d <= 1.
     """
 
+    epsilon: float | None = None
+    _: KW_ONLY
     exponent: float | None = None
     c: float | None = None
     d: float | None = None
@@ -126,8 +131,12 @@ class EpsilonGreedy(Policy):
     known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
-        if (self.c is None) != (self.d is None) or (self.c is not None and self.exponent is not None):
-            raise InvalidValueError("EpsilonGreedy takes an exponent, or c and d together.")
+        ways = [self.epsilon is not None, self.exponent is not None, self.c is not None]
+        if (self.c is None) != (self.d is None) or sum(ways) > 1:
+            raise InvalidValueError("EpsilonGreedy takes an epsilon, or an exponent, or c and d together.")
+        if self.epsilon is not None:
+            self._keep(epsilon=checks.number("EpsilonGreedy's epsilon", self.epsilon, 0.0, 1.0))
+            return
         if self.c is not None:
             self._keep(c=checks.number("EpsilonGreedy's c", self.c, above=0.0))
             self._keep(d=checks.number("EpsilonGreedy's d", self.d, high=1.0, above=0.0))
@@ -136,11 +145,20 @@ class EpsilonGreedy(Policy):
         else:
             self._keep(exponent=checks.number("EpsilonGreedy's exponent", self.exponent, 0.0))
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; that of a schedule is older than epsilon, and streams are made from it."""
+        found = super().to_json()
+        if self.epsilon is None:
+            del found["epsilon"]
+        return found
+
     @property
     def must_know(self) -> str:
         return "nothing" if self.c is None else "the range [0, 1], a lower bound d of the gaps"
 
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
+        if self.epsilon is not None:
+            return EpsilonGreedyParameters(self.epsilon, 0.0, 0)
         if self.c is None or self.d is None:
             return EpsilonGreedyParameters(1.0, self.exponent or 0.0, 0)
         return EpsilonGreedyParameters(self.c * n_arms / self.d / self.d, 1.0, 1)

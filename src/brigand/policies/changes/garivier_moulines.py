@@ -204,6 +204,10 @@ class _ForgettingUCB(Policy):
         low, high = checks.interval(name, self.low, self.high)
         self._keep(low=low, high=high)
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
     def _width(self, factor: float) -> float:
         return factor * math.sqrt(self.xi) * (self.high - self.low)
 

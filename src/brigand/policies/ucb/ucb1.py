@@ -131,6 +131,12 @@ class UCB1(Policy):
     def must_know(self) -> str:
         return "low and high" if self.sigma is None else "sigma"
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        if self.low is None or self.high is None:
+            return self.reward_support
+        return (self.low, self.high)
+
     def parameters(self, n_arms: int, horizon: int | None) -> UCB1Parameters:
         if self.sigma is not None:
             return UCB1Parameters(math.sqrt(2) * self.sigma)
