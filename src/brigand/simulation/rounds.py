@@ -12,6 +12,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Table
 from brigand.policies.forced import sequences
 from brigand.simulation.blocks import DOUBT, earn_many, enter_round, whole
+from brigand.simulation.tilt import Tilt, earn_tilted
 
 MARGIN = 3.0
 """The bar lies this many times as far below the leader's mean as the leader's whole future needs."""
@@ -54,10 +55,11 @@ def safe_rounds(
     leader: int,
     second: float,
     stop: int,
+    most: float,
 ) -> tuple[int, int, int]:
     """Return how many rounds from now on are certain, the steps by which last pulls move, and the new step.
 
-    A round has just begun, and the threshold is at least K.
+    A round has just begun, and the threshold is at least K. No more than `most` rounds are returned.
     """
     step = clock["step"]
     wait = whole(np.ceil(clock["threshold"]))
@@ -81,7 +83,6 @@ def safe_rounds(
     bar = arms[leader]["mean"] - margin
     pulls = safe_pulls(margin * n, totals[leader]["mean"] - bar, proxy, np.inf, doubt)
     room = min(stop - edge, whole(pulls))
-    most = np.inf
     for k in range(len(arms)):
         if k != leader:
             below = bar - arms[k]["mean"]
@@ -109,6 +110,7 @@ def play_rounds(
     moved: int,
     step: int,
     rng: np.random.Generator,
+    tilt: Tilt | None,
 ) -> None:
     """Play whole rounds: every other arm is forced once in each, the leader has the other steps."""
     for k in range(len(arms)):
@@ -118,6 +120,10 @@ def play_rounds(
         else:
             arms[k]["last"] += moved
             arms[k]["forced"] += n
+            if tilt is not None:
+                if k == tilt.arm:
+                    earn_tilted(tilt, clock, arms, totals, laws, table, n, rng)
+                    continue
         earn_many(arms, k, totals[k], laws[k], table, n, rng)
     last = step
     k = 0

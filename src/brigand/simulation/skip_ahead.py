@@ -43,6 +43,7 @@ from brigand.simulation.blocks import (
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.rounds import play_rounds, safe_rounds
 from brigand.simulation.step import score
+from brigand.simulation.tilt import Tilt, earn_tilted, longest, weigh
 
 AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
@@ -69,8 +70,12 @@ def play_fe(
     rng: np.random.Generator,
     pulls: NDArray[np.int64],
     regret: NDArray[np.float64],
+    tilt: Tilt | None = None,
 ) -> None:
-    """Play FE without a window; ``clock["events"]`` counts what was decided at once."""
+    """Play FE without a window; ``clock["events"]`` counts what was decided at once.
+
+    With a `tilt`, the best arm's forced pulls are tilted, and the run is weighed at each checkpoint.
+    """
     n_arms = len(arms)
     counts = np.zeros((len(world.starts), n_arms), np.int64)
     for checkpoint in range(len(checkpoints)):
@@ -83,8 +88,11 @@ def play_fe(
             if clock["seen"] == 0 and clock["round"] > 0 and clock["threshold"] >= n_arms > 1:
                 leader, second = find_leader(arms, uniform)
                 if arms[leader]["mean"] > second and all_known(world.totals[phase]):
+                    limit = np.inf
+                    if tilt is not None:
+                        limit = longest(tilt, arms, leader)
                     rounds, moved, end = safe_rounds(
-                        parameters, clock, arms, memory, world.totals[phase], leader, second, stop
+                        parameters, clock, arms, memory, world.totals[phase], leader, second, stop, limit
                     )
                     if rounds > 0:
                         for k in range(n_arms):
@@ -103,6 +111,7 @@ def play_fe(
                             moved,
                             end,
                             rng,
+                            tilt,
                         )
                         continue
 
@@ -114,6 +123,12 @@ def play_fe(
             if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= wait:
                 arms[oldest]["forced"] += 1
                 counts[phase, oldest] += 1
+                if tilt is not None:
+                    if oldest == tilt.arm:
+                        totals, laws = world.totals[phase], world.laws[phase]
+                        earn_tilted(tilt, clock, arms, totals, laws, world.table, 1, rng)
+                        advance(parameters, clock, arms, memory, oldest, 1)
+                        continue
                 pull_once(
                     parameters, clock, arms, memory, world.laws[phase, oldest], world.table, oldest, rng
                 )
@@ -148,6 +163,8 @@ def play_fe(
             advance(parameters, clock, arms, memory, leader, n)
             counts[phase, leader] += n
         score(counts, world.gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
+        if tilt is not None:
+            tilt.weight[checkpoint] = weigh(tilt)
 
 
 @kernel

@@ -1,0 +1,363 @@
+"""Rare events of FE, exactly: its mean regret and the probabilities of runs that are stuck on a wrong arm.
+
+FE's mean regret is carried by rare runs in which the best arm looks bad in its forced pulls for very long.
+Runs are drawn from a mixture. Its first component is the simulation by skipping itself, in the others the best
+arm's forced pulls are tilted so that it looks bad for 1, 2, ..., n pulls (`brigand.simulation.tilt`). A run
+has the weight 1 / sum_s share_s L_s, where L_s is its likelihood under component s relative to no tilt (the
+balance heuristic of Veach, Guibas, SIGGRAPH 1995). So weighted means are unbiased, and no weight is above 1 /
+share_0. ``docs/rare_events.md`` has the proof and measurements.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks, jit
+from brigand.environments.environment import Environment
+from brigand.environments.tilts import tilted
+from brigand.environments.totals import UNKNOWN
+from brigand.errors import InvalidValueError, UnsupportedRewardError
+from brigand.policies.base import Policy, Table
+from brigand.policies.forced import sequences
+from brigand.policies.forced.forced_exploration import ForcedExploration
+from brigand.rng import Stream
+from brigand.shortcuts import wind
+from brigand.simulation.blocks import ARM, CLOCK
+from brigand.simulation.plan import Plan, check_workers, make_plan
+from brigand.simulation.run import CHUNK_SKIPS, run_all
+from brigand.simulation.skip_ahead import AT_ONCE, World, can_skip, play_fe
+from brigand.simulation.tilt import Tilt
+
+UNTILTED = 0.4
+"""The share of the runs that are not tilted: no weight exceeds its inverse."""
+RATIO = 2.0
+"""From one target to the next."""
+USUAL = 0.5
+RARE = 28.0
+"""Targets are where the best arm looks bad with a probability from about exp(-USUAL) down to exp(-RARE)."""
+FEWEST = 100
+
+Floats = NDArray[np.float64]
+
+
+class Estimate(NamedTuple):
+    """An unbiased estimate and its standard error."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class RareRegret:
+    """Weighted runs: the mean of weight times any function of a run's regret estimates its expectation.
+
+    Attributes
+    ----------
+    steps : int64 array of shape (checkpoints,)
+    regret : float64 array of shape (runs, checkpoints)
+        Pseudo-regret up to and including each step.
+    weights : float64 array of shape (runs, checkpoints)
+        Of mean 1, and at most 2.5.
+    targets : int64 array of shape (runs,)
+        For how many of its pulls the best arm was to look bad; 0 where nothing was tilted. Each value is had
+        by a fixed number of runs, a stratum.
+    """
+
+    steps: NDArray[np.int64]
+    regret: Floats
+    weights: Floats
+    targets: NDArray[np.int64]
+
+    def mean(self, step: int | None = None) -> Estimate:
+        """Return the mean regret at a checkpoint, by default the last."""
+        return self._estimate(self.regret[:, self._at(step)], step)
+
+    def exceeds(self, threshold: float, step: int | None = None) -> Estimate:
+        """Return the probability that the regret exceeds a threshold."""
+        threshold = checks.number("threshold", threshold)
+        return self._estimate(self.regret[:, self._at(step)] > threshold, step)
+
+    def quantile(self, q: float, step: int | None = None) -> float:
+        """Return a quantile of the regret: the least value that has at least q of the weight up to it.
+
+        It is consistent, not unbiased.
+        """
+        q = checks.number("q", q, 0.0, 1.0)
+        at = self._at(step)
+        order = np.argsort(self.regret[:, at])
+        upto = np.cumsum(self.weights[order, at])
+        place = np.searchsorted(upto, q * upto[-1])
+        return float(self.regret[order[min(place, len(order) - 1)], at])
+
+    def effective_sample_size(self, step: int | None = None) -> float:
+        """Return (sum of weights)^2 / (sum of their squares), Kish's effective sample size.
+
+        It tells how many plain runs tell as much about what is not rare; about rare events they tell less.
+        """
+        weights = self.weights[:, self._at(step)]
+        return float(weights.sum() ** 2 / np.square(weights).sum())
+
+    def _estimate(self, values: NDArray[Any], step: int | None) -> Estimate:
+        products = self.weights[:, self._at(step)] * values
+        variance = 0.0
+        for target in np.unique(self.targets):
+            stratum = products[self.targets == target]
+            variance += len(stratum) * stratum.var(ddof=1)
+        return Estimate(float(products.mean()), math.sqrt(variance) / len(products))
+
+    def _at(self, step: int | None) -> int:
+        if step is None:
+            return -1
+        found = np.flatnonzero(self.steps == checks.integer("step", step, 1))
+        if not len(found):
+            raise InvalidValueError(f"step must be one of the checkpoints, not {step}.")
+        return int(found[0])
+
+
+def rare_regret(
+    environment: Environment,
+    policy: Policy,
+    horizon: int,
+    runs: int = 10_000,
+    seed: int | None = 0,
+    *,
+    workers: int | None = None,
+    checkpoints: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RareRegret:
+    """Return weighted runs of FE, many of them stuck: for its mean regret and probabilities of rare events.
+
+    Parameters
+    ----------
+    environment : Environment
+        With one phase and a single best arm. Its rewards are Gaussian, Bernoulli, exponential, Poisson or of
+        finitely many values; those of other arms may be any.
+    policy : ForcedExploration
+        Without a window, f known beforehand.
+    horizon : int
+        T.
+    runs : int
+        At least 100.
+    seed : int or None
+        Same seed, same bits, for any number of workers. None draws a seed.
+    workers : int, optional
+        Threads; by default as many as the process may use.
+    checkpoints : sequence of int, optional
+        Steps at which regret is recorded; T is added. By default T alone.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with numbers of runs, from the calling thread.
+
+    Raises
+    ------
+    InvalidValueError, UnsupportedRewardError
+        An argument is not allowed; nothing was run.
+
+    Examples
+    --------
+    >>> import brigand as br
+    >>> env = br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(0.5, 1)])
+    >>> found = br.rare_regret(env, br.ForcedExploration(), horizon=100_000, runs=1000)
+    >>> found.mean().error < 0.02 * found.mean().value
+    True
+    """
+    plan = make_plan(environment, {"policy": policy}, horizon, runs, seed, checkpoints or [horizon])
+    runner = RareRunner(plan, policy)
+    regret = np.empty((runs, len(plan.checkpoints)))
+    weights = np.empty_like(regret)
+
+    def work(chunk: range, stop: threading.Event) -> int:
+        for first in range(chunk.start, chunk.stop, AT_ONCE):
+            if stop.is_set():
+                break
+            some = slice(first, min(first + AT_ONCE, chunk.stop))
+            regret[some], weights[some] = runner.run(plan.replications[some])
+        return len(chunk)
+
+    chunks = [range(first, min(first + CHUNK_SKIPS, runs)) for first in range(0, runs, CHUNK_SKIPS)]
+    run_all([partial(work, chunk) for chunk in chunks], check_workers(workers), runs, progress)
+    return RareRegret(plan.checkpoints, regret, weights, runner.targets[runner.components])
+
+
+@functools.cache
+def rare_loop() -> Callable[..., None]:
+    """Return the compiled loop over replications that are tilted; as `skip_ahead.skip_loop`, and weights."""
+
+    def skip(
+        parameters: Any,
+        clocks: Table,
+        arms: Table,
+        memory: Table,
+        world: World,
+        checkpoints: NDArray[np.int64],
+        tilt: Tilt,
+        components: NDArray[np.int64],
+        states: NDArray[np.uint64],
+        rng: np.random.Generator,
+        state: NDArray[np.uint64],
+        half: NDArray[np.uint32],
+        pulls: NDArray[np.int64],
+        regret: Floats,
+        weights: Floats,
+    ) -> None:
+        for i in range(len(clocks)):
+            state[:] = states[i]
+            half[:] = 0
+            tilt.component[0] = components[i]
+            tilt.logs[:] = 0.0
+            play_fe(parameters, clocks[i], arms[i], memory, world, checkpoints, rng, pulls, regret[i], tilt)
+            weights[i] = tilt.weight
+
+    return jit.compile_loop(skip, play_fe)
+
+
+class RareRunner:
+    """Runs replications of FE, each from its component of the mixture; safe to share between threads.
+
+    Attributes
+    ----------
+    targets : int64 array of shape (components,)
+    components : int64 array of shape (runs,)
+    """
+
+    def __init__(self, plan: Plan, policy: Policy) -> None:
+        environment = plan.environment
+        self.best, drift, deviation, rate = _check(environment, policy)
+        compiled = environment.compiled
+        self._world = World(
+            compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
+        )
+        self._checkpoints = plan.checkpoints
+        self._rewards = Stream(plan.seed, environment)
+        self._arms = np.repeat(ARM, environment.n_arms)
+        self._parameters = policy.parameters(environment.n_arms, plan.horizon)
+        self._memory = policy.memory(environment.n_arms, plan.horizon)
+        self._rival = float(np.delete(environment.means[0], self.best).max())
+        self._drift, self._deviation = drift, deviation
+        runs = len(plan.replications)
+        if runs < FEWEST:
+            raise InvalidValueError(f"runs must be at least {FEWEST}, not {runs}.")
+        aims = choose_targets(self._parameters, self._memory, environment.n_arms, rate, plan.horizon)
+        sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
+        sizes = [runs - sum(sizes), *sizes]
+        self.targets = np.array([0, *aims])
+        self.components = np.repeat(np.arange(len(sizes)), sizes)
+        self._shares = np.array(sizes) / runs
+
+    def run(self, replications: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return regret and weights of some replications, both of shape (n, checkpoints)."""
+        n, n_arms = len(replications), len(self._arms)
+        clocks, arms = np.repeat(CLOCK, n), np.tile(self._arms, (n, 1))
+        pulls = np.empty((len(self._checkpoints), n_arms), np.int64)
+        regret = np.empty((n, len(self._checkpoints)))
+        weights = np.empty_like(regret)
+        components = self.components[list(replications)]
+        tilt = Tilt(
+            self.best,
+            self._rival,
+            self._drift,
+            self._deviation,
+            self.targets,
+            self._shares,
+            np.zeros(1, np.int64),
+            np.zeros(len(self.targets)),
+            np.zeros(len(self.targets)),
+            np.zeros(len(self._checkpoints)),
+        )
+        loop = rare_loop()
+        for some, wound in wind(self._rewards.starts(replications)):
+            loop(
+                self._parameters,
+                clocks[some],
+                arms[some],
+                self._memory,
+                self._world,
+                self._checkpoints,
+                tilt,
+                components[some],
+                *wound,
+                pulls,
+                regret[some],
+                weights[some],
+            )
+        return regret, weights
+
+
+def choose_targets(parameters: Any, memory: Table, n_arms: int, rate: float, horizon: int) -> list[int]:
+    """Return for how many pulls the best arm is to look bad, increasing.
+
+    It looks bad for n pulls with a probability of about exp(-n rate), and the run is long then: at most n
+    rounds. The last target is where this matters least, or the number of rounds in T.
+    """
+    n, steps, last = 1, float(n_arms), 0
+    while steps <= horizon and n < horizon:
+        if n * rate - math.log(steps) <= RARE:
+            last = n
+        more = n // 100 + 1
+        n += more
+        threshold = sequences.value(
+            parameters.kind, parameters.number, parameters.shift, memory, parameters.table, n, 0
+        )
+        steps += more * max(threshold + 1, n_arms)
+    found = []
+    aim = float(last)
+    while aim >= 1 and (not found or aim * rate >= USUAL):
+        found.append(round(aim))
+        aim /= RATIO
+    return found[::-1]
+
+
+def _check(environment: Environment, policy: Policy) -> tuple[int, float, float, float]:
+    """Return the best arm, drift and deviation of `Tilt`, and the rate at which looking bad becomes rare.
+
+    Raises
+    ------
+    InvalidValueError, UnsupportedRewardError
+        The mean regret cannot be estimated so.
+    """
+    if type(policy) is not ForcedExploration or not can_skip(policy):
+        raise InvalidValueError(
+            f"rare events are for ForcedExploration without a window whose f(r) is known beforehand, not {policy!r}."
+        )
+    if len(environment.phases) > 1:
+        raise InvalidValueError("rare events are for an environment whose rewards never change.")
+    gaps = environment.gaps[0]
+    if (gaps == 0).sum() != 1 or len(gaps) == 1:
+        raise InvalidValueError(
+            "rare events are for an environment with a single best arm and another one: a run is stuck "
+            "where the best arm looks bad."
+        )
+    best = int(np.argmin(gaps))
+    arm = environment.phases[0][best]
+    total, law, table = environment.totals[0, best], environment.compiled.laws[0, best], environment.compiled.table
+    if total["kind"] == UNKNOWN:
+        raise UnsupportedRewardError(
+            f"the best arm's rewards must be Gaussian, Bernoulli, exponential, Poisson or FiniteSupport, not {arm!r}: "
+            "others have no tilted law in closed form."
+        )
+    if total["lower"] == 0.0:
+        raise UnsupportedRewardError(f"the best arm's rewards must not be constant: {arm!r} never looks bad.")
+    # No mean is at the end of the support.
+    low = arm.support[0]
+    rival = max(float(np.delete(environment.means[0], best).max()), low + (arm.mean - low) / 100)
+    theta = _solve(lambda x: tilted(total, law, table, x)[1] - rival)
+    log_mgf, _, variance = tilted(total, law, table, theta)
+    return best, -theta * variance, math.sqrt(variance), theta * rival - log_mgf
+
+
+def _solve(excess: Callable[[float], float]) -> float:
+    """Return the negative zero of an increasing function."""
+    from scipy import optimize
+
+    low = -1.0
+    while excess(low) > 0.0:
+        low *= 2.0
+    return float(optimize.brentq(excess, low, 0.0, xtol=1e-14, rtol=1e-12))
