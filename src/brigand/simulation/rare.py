@@ -11,6 +11,7 @@ share_0. ``docs/rare_events.md`` has the proof and measurements.
 from __future__ import annotations
 
 import functools
+import os
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -241,11 +242,20 @@ class RareRunner:
         self._parameters = policy.parameters(environment.n_arms, plan.horizon)
         self._memory = policy.memory(environment.n_arms, plan.horizon)
         self._rival = float(np.delete(environment.means[0], self.best).max())
+        variances = np.array([arm.variance for arm in environment.phases[0]])
+        self._settled = variances / deviation**2 * float(os.environ.get('SET', '1'))
         self._drift, self._deviation = drift, deviation
         runs = len(plan.replications)
         if runs < FEWEST:
             raise InvalidValueError(f"runs must be at least {FEWEST}, not {runs}.")
         aims = choose_targets(self._parameters, self._memory, environment.n_arms, rate, plan.horizon)
+        sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
+        sizes = [runs - sum(sizes), *sizes]
+        MODE = os.environ.get("MODE", "w")
+        self.watched = np.array([False, *[MODE == "w"] * len(aims)])
+        if MODE == "b":
+            self.watched = np.array([False, *[True]*len(aims), *[False] * len(aims)])
+            aims = aims + aims
         sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
         sizes = [runs - sum(sizes), *sizes]
         self.targets = np.array([0, *aims])
@@ -265,7 +275,10 @@ class RareRunner:
             self._rival,
             self._drift,
             self._deviation,
+            float(os.environ.get('GIVE', '4')),
             self.targets,
+            self._settled,
+            self.watched,
             self._shares,
             np.zeros(1, np.int64),
             np.zeros(len(self.targets)),

@@ -12,7 +12,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Table
 from brigand.policies.forced import sequences
 from brigand.simulation.blocks import DOUBT, earn_many, enter_round, whole
-from brigand.simulation.tilt import Tilt, earn_tilted
+from brigand.simulation.tilt import Tilt, aim, earn_tilted
 
 MARGIN = 3.0
 """The bar lies this many times as far below the leader's mean as the leader's whole future needs."""
@@ -122,7 +122,8 @@ def play_rounds(
             arms[k]["forced"] += n
             if tilt is not None:
                 if k == tilt.arm:
-                    earn_tilted(tilt, clock, arms, totals, laws, table, n, rng)
+                    aim(tilt, clock, arms)
+                    earn_tilted(tilt, arms, totals, laws, table, n, rng)
                     continue
         earn_many(arms, k, totals[k], laws[k], table, n, rng)
     last = step

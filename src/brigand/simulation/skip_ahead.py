@@ -43,7 +43,7 @@ from brigand.simulation.blocks import (
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.rounds import play_rounds, safe_rounds
 from brigand.simulation.step import score
-from brigand.simulation.tilt import Tilt, earn_tilted, longest, weigh
+from brigand.simulation.tilt import Tilt, aim, aim_greedy, earn_tilted, longest, weigh
 
 AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
@@ -90,7 +90,7 @@ def play_fe(
                 if arms[leader]["mean"] > second and all_known(world.totals[phase]):
                     limit = np.inf
                     if tilt is not None:
-                        limit = longest(tilt, arms, leader)
+                        limit = longest(tilt, clock, leader)
                     rounds, moved, end = safe_rounds(
                         parameters, clock, arms, memory, world.totals[phase], leader, second, stop, limit
                     )
@@ -126,7 +126,8 @@ def play_fe(
                 if tilt is not None:
                     if oldest == tilt.arm:
                         totals, laws = world.totals[phase], world.laws[phase]
-                        earn_tilted(tilt, clock, arms, totals, laws, world.table, 1, rng)
+                        aim(tilt, clock, arms)
+                        earn_tilted(tilt, arms, totals, laws, world.table, 1, rng)
                         advance(parameters, clock, arms, memory, oldest, 1)
                         continue
                 pull_once(
@@ -141,6 +142,13 @@ def play_fe(
                 continue
 
             leader, second = find_leader(arms, uniform)
+            if tilt is not None:
+                if leader == tilt.arm and aim_greedy(tilt, clock, arms, second):
+                    totals, laws = world.totals[phase], world.laws[phase]
+                    earn_tilted(tilt, arms, totals, laws, world.table, 1, rng)
+                    advance(parameters, clock, arms, memory, leader, 1)
+                    counts[phase, leader] += 1
+                    continue
             most = 1
             # A tie is decided anew at every step, and so is a pull that ends the round.
             if arms[leader]["mean"] > second and (

@@ -44,6 +44,9 @@ class Tilt(NamedTuple):
         best arm the rival's mean; deviation^2 is the variance then.
     targets : int64 array of shape (components,)
         For how many pulls the best arm is to look bad; 0: not tilted.
+    settled : float64 array of shape (K,)
+        Variances of the arms over that of the best one.
+    watched : bool array of shape (components,)
     shares : float64 array of shape (components,)
         Of the runs.
     component : int64 array of shape (1,)
@@ -58,7 +61,10 @@ class Tilt(NamedTuple):
     rival: float
     drift: float
     deviation: float
+    giveup: float
     targets: NDArray[np.int64]
+    settled: NDArray[np.float64]
+    watched: NDArray[np.bool_]
     shares: NDArray[np.float64]
     component: NDArray[np.int64]
     logs: NDArray[np.float64]
@@ -101,39 +107,64 @@ def steer(deficit: float, left: float, drift: float, deviation: float, watched: 
 
 
 @kernel
-def longest(tilt: Tilt, arms: Table, leader: int) -> float:
+def longest(tilt: Tilt, clock: Any, leader: int) -> float:
     """Return how many rounds may be played at once: while the best arm leads, it is not tilted."""
     if leader == tilt.arm:
         return np.inf
-    count = arms[tilt.arm]["count"]
     most = np.inf
     for i in range(len(tilt.targets)):
-        if tilt.targets[i] > count:
-            most = min(most, max(1.0, (tilt.targets[i] - count) / BLOCK))
+        left = tilt.targets[i] - clock["round"]
+        if left > 0:
+            most = min(most, max(1.0, left / BLOCK))
     return most
 
 
 @kernel
-def earn_tilted(
-    tilt: Tilt, clock: Any, arms: Table, totals: Any, laws: Any, table: Any, n: int, rng: np.random.Generator
-) -> None:
-    """Draw n rewards of the best arm by the run's component, and note their likelihood under all."""
+def aim(tilt: Tilt, clock: Any, arms: Table) -> None:
+    """Choose the tilts of the best arm's next forced pull."""
     arm = tilt.arm
     count = arms[arm]["count"]
-    ahead = -np.inf
+    leader = -1
     for k in range(len(arms)):
-        if k != arm and arms[k]["mean"] > ahead:
-            ahead = arms[k]["mean"]
-    bar = min(ahead, tilt.rival) if ahead > -np.inf else tilt.rival
+        if k != arm and arms[k]["count"] > 0 and (leader < 0 or arms[k]["mean"] > arms[leader]["mean"]):
+            leader = k
+    bar, watched = tilt.rival, False
+    if leader >= 0 and count > 0 and whole(np.ceil(clock["threshold"])) >= len(arms):
+        watched = arms[leader]["count"] >= tilt.settled[leader] * count * count
+        if watched:
+            bar = min(arms[leader]["mean"], tilt.rival)
     deficit = count * (bar - arms[arm]["mean"]) if count > 0 else 0.0
-    watched = count > 0 and whole(np.ceil(clock["threshold"])) >= len(arms)
     for i in range(len(tilt.targets)):
-        left = tilt.targets[i] - count
+        left = tilt.targets[i] - clock["round"]
         tilt.thetas[i] = 0.0
         if left > 0:
             tilt.thetas[i] = steer(
-                deficit, float(left), tilt.drift + tilt.rival - bar, tilt.deviation, watched
+                deficit, float(left), tilt.drift + tilt.rival - bar, tilt.deviation, watched and tilt.watched[i]
             )
+
+
+@kernel
+def aim_greedy(tilt: Tilt, clock: Any, arms: Table, second: float) -> bool:
+    """Choose the tilts of the best arm's next pull while it leads; return whether there are any."""
+    lead = arms[tilt.arm]["count"] * (arms[tilt.arm]["mean"] - second)
+    theta = -2.0 * tilt.drift / (tilt.deviation * tilt.deviation)
+    if -theta * lead > tilt.giveup:
+        return False
+    any_ = False
+    for i in range(len(tilt.targets)):
+        tilt.thetas[i] = 0.0
+        if tilt.targets[i] > clock["round"]:
+            tilt.thetas[i] = theta
+            any_ = True
+    return any_
+
+
+@kernel
+def earn_tilted(
+    tilt: Tilt, arms: Table, totals: Any, laws: Any, table: Any, n: int, rng: np.random.Generator
+) -> None:
+    """Draw n rewards of the best arm by the run's component, and note their likelihood under all."""
+    arm = tilt.arm
     theta = tilt.thetas[tilt.component[0]]
     reward = draw_tilted(totals[arm], laws[arm], table, theta, n, rng)
     for i in range(len(tilt.targets)):
