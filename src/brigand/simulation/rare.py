@@ -11,7 +11,6 @@ share_0. ``docs/rare_events.md`` has the proof and measurements.
 from __future__ import annotations
 
 import functools
-import os
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -46,6 +45,7 @@ USUAL = 0.5
 RARE = 28.0
 """Targets are where the best arm looks bad with a probability from about exp(-USUAL) down to exp(-RARE)."""
 FEWEST = 100
+TEST = None
 
 Floats = NDArray[np.float64]
 
@@ -231,34 +231,28 @@ class RareRunner:
 
     def __init__(self, plan: Plan, policy: Policy) -> None:
         environment = plan.environment
-        self.best, drift, deviation, rate = _check(environment, policy)
+        check(environment, policy)
         compiled = environment.compiled
+        n_arms, runs = environment.n_arms, len(plan.replications)
+        if runs < FEWEST:
+            raise InvalidValueError(f"runs must be at least {FEWEST}, not {runs}.")
         self._world = World(
             compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
         )
         self._checkpoints = plan.checkpoints
         self._rewards = Stream(plan.seed, environment)
-        self._arms = np.repeat(ARM, environment.n_arms)
-        self._parameters = policy.parameters(environment.n_arms, plan.horizon)
-        self._memory = policy.memory(environment.n_arms, plan.horizon)
-        self._rival = float(np.delete(environment.means[0], self.best).max())
-        variances = np.array([arm.variance for arm in environment.phases[0]])
-        self._settled = variances / deviation**2 * float(os.environ.get('SET', '1'))
-        self._drift, self._deviation = drift, deviation
-        runs = len(plan.replications)
-        if runs < FEWEST:
-            raise InvalidValueError(f"runs must be at least {FEWEST}, not {runs}.")
-        aims = choose_targets(self._parameters, self._memory, environment.n_arms, rate, plan.horizon)
+        self._arms = np.repeat(ARM, n_arms)
+        self._parameters = policy.parameters(n_arms, plan.horizon)
+        self._memory = policy.memory(n_arms, plan.horizon)
+        self._duel = Duel.of(environment)
+        aims = choose_targets(self._parameters, self._memory, n_arms, self._duel.rate, plan.horizon)
+        if TEST is not None:
+            table = planned(self._parameters, self._memory, n_arms, plan.horizon)
+            aims = [(n, float(np.interp(n, *zip(*table)))) for n in TEST]
         sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
         sizes = [runs - sum(sizes), *sizes]
-        MODE = os.environ.get("MODE", "w")
-        self.watched = np.array([False, *[MODE == "w"] * len(aims)])
-        if MODE == "b":
-            self.watched = np.array([False, *[True]*len(aims), *[False] * len(aims)])
-            aims = aims + aims
-        sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
-        sizes = [runs - sum(sizes), *sizes]
-        self.targets = np.array([0, *aims])
+        self.targets = np.array([0, *(n for n, _ in aims)])
+        self._ends = np.array([0.0, *(step for _, step in aims)])
         self.components = np.repeat(np.arange(len(sizes)), sizes)
         self._shares = np.array(sizes) / runs
 
@@ -270,15 +264,16 @@ class RareRunner:
         regret = np.empty((n, len(self._checkpoints)))
         weights = np.empty_like(regret)
         components = self.components[list(replications)]
+        duel = self._duel
         tilt = Tilt(
-            self.best,
-            self._rival,
-            self._drift,
-            self._deviation,
-            float(os.environ.get('GIVE', '4')),
+            duel.best,
+            duel.rival,
+            duel.level,
+            duel.drift,
+            duel.variance,
+            duel.spread,
             self.targets,
-            self._settled,
-            self.watched,
+            self._ends,
             self._shares,
             np.zeros(1, np.int64),
             np.zeros(len(self.targets)),
@@ -304,66 +299,93 @@ class RareRunner:
         return regret, weights
 
 
-def choose_targets(parameters: Any, memory: Table, n_arms: int, rate: float, horizon: int) -> list[int]:
-    """Return for how many pulls the best arm is to look bad, increasing.
+class Duel(NamedTuple):
+    """The best arm and the second best, as `Tilt` takes them; and the rate at which looking bad is rare."""
 
-    It looks bad for n pulls with a probability of about exp(-n rate), and the run is long then: at most n
-    rounds. The last target is where this matters least, or the number of rounds in T.
-    """
-    n, steps, last = 1, float(n_arms), 0
-    while steps <= horizon and n < horizon:
-        if n * rate - math.log(steps) <= RARE:
-            last = n
-        more = n // 100 + 1
-        n += more
-        threshold = sequences.value(
-            parameters.kind, parameters.number, parameters.shift, memory, parameters.table, n, 0
+    best: int
+    rival: int
+    level: float
+    drift: float
+    variance: float
+    spread: float
+    rate: float
+
+    @classmethod
+    def of(cls, environment: Environment) -> Duel:
+        """Return the duel: the best arm looks bad for n rounds with a probability of about exp(-n rate)."""
+        rival, best = (int(k) for k in np.argsort(environment.means[0], kind="stable")[-2:])
+        arm, second = environment.phases[0][best], environment.phases[0][rival]
+        total, law, table = environment.totals[0], environment.compiled.laws[0], environment.compiled.table
+        # No mean is at the end of the support.
+        low = arm.support[0]
+        level = max(second.mean, low + (arm.mean - low) / 100) if low > -math.inf else second.mean
+        theta = _solve(lambda x: tilted(total[best], law[best], table, x)[1] - level)
+        log_mgf, _, variance = tilted(total[best], law[best], table, theta)
+        spread = second.variance if total[rival]["kind"] != UNKNOWN else 0.0
+        return cls(
+            best, rival, second.mean, -theta * variance, variance, spread, theta * level - log_mgf
         )
-        steps += more * max(threshold + 1, n_arms)
-    found = []
-    aim = float(last)
+
+
+def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> list[tuple[int, float]]:
+    """Return some rounds and the steps at which they begin, about, where a wrong arm leads; up to T."""
+    n, step = 1, float(n_arms)
+    found = [(n, step)]
+    while step < horizon:
+        more = n // 100 + 1
+        threshold = sequences.value(
+            parameters.kind, parameters.number, parameters.shift, memory, parameters.table, n + more // 2, 0
+        )
+        n += more
+        step = min(step + more * max(math.ceil(min(threshold, horizon)) + 1, n_arms), float(horizon))
+        found.append((n, step))
+    return found
+
+
+def choose_targets(
+    parameters: Any, memory: Table, n_arms: int, rate: float, horizon: int
+) -> list[tuple[int, float]]:
+    """Return until which rounds the best arm is to look bad, increasing, and the steps at which they begin.
+
+    The last is where this matters least, or the number of rounds in T.
+    """
+    table = [(n, step) for n, step in planned(parameters, memory, n_arms, horizon)]
+    worth = [n for n, step in table if n * rate - math.log(step) <= RARE]
+    found: list[int] = []
+    aim = float(worth[-1]) if worth else 0.0
     while aim >= 1 and (not found or aim * rate >= USUAL):
         found.append(round(aim))
         aim /= RATIO
-    return found[::-1]
+    rounds, steps = zip(*table, strict=True)
+    return [(n, float(np.interp(n, rounds, steps))) for n in sorted(set(found))]
 
 
-def _check(environment: Environment, policy: Policy) -> tuple[int, float, float, float]:
-    """Return the best arm, drift and deviation of `Tilt`, and the rate at which looking bad becomes rare.
+def check(environment: Environment, policy: Policy) -> None:
+    """Raise unless rare events of the policy can be simulated.
 
     Raises
     ------
     InvalidValueError, UnsupportedRewardError
-        The mean regret cannot be estimated so.
     """
     if type(policy) is not ForcedExploration or not can_skip(policy):
         raise InvalidValueError(
-            f"rare events are for ForcedExploration without a window whose f(r) is known beforehand, not {policy!r}."
+            "rare events are those of ForcedExploration without a window whose f(r) is known beforehand, "
+            f"not of {policy!r}."
         )
     if len(environment.phases) > 1:
-        raise InvalidValueError("rare events are for an environment whose rewards never change.")
+        raise InvalidValueError("rare events are simulated where rewards never change, in a single phase.")
     gaps = environment.gaps[0]
     if (gaps == 0).sum() != 1 or len(gaps) == 1:
-        raise InvalidValueError(
-            "rare events are for an environment with a single best arm and another one: a run is stuck "
-            "where the best arm looks bad."
-        )
+        raise InvalidValueError("rare events need a single best arm and another: a run is stuck on that one.")
     best = int(np.argmin(gaps))
-    arm = environment.phases[0][best]
-    total, law, table = environment.totals[0, best], environment.compiled.laws[0, best], environment.compiled.table
+    arm, total = environment.phases[0][best], environment.totals[0, best]
     if total["kind"] == UNKNOWN:
         raise UnsupportedRewardError(
-            f"the best arm's rewards must be Gaussian, Bernoulli, exponential, Poisson or FiniteSupport, not {arm!r}: "
-            "others have no tilted law in closed form."
+            "rare events need a best arm whose rewards are Gaussian, Bernoulli, ExponentialReward, Poisson or "
+            f"FiniteSupport, not {arm!r}: its tilted law has no closed form."
         )
     if total["lower"] == 0.0:
-        raise UnsupportedRewardError(f"the best arm's rewards must not be constant: {arm!r} never looks bad.")
-    # No mean is at the end of the support.
-    low = arm.support[0]
-    rival = max(float(np.delete(environment.means[0], best).max()), low + (arm.mean - low) / 100)
-    theta = _solve(lambda x: tilted(total, law, table, x)[1] - rival)
-    log_mgf, _, variance = tilted(total, law, table, theta)
-    return best, -theta * variance, math.sqrt(variance), theta * rival - log_mgf
+        raise UnsupportedRewardError(f"rare events need a best arm that can look bad, not {arm!r}.")
 
 
 def _solve(excess: Callable[[float], float]) -> float:

@@ -11,8 +11,8 @@ from brigand.environments.totals import safe_pulls
 from brigand.jit import kernel
 from brigand.policies.base import Table
 from brigand.policies.forced import sequences
-from brigand.simulation.blocks import DOUBT, earn_many, enter_round, whole
-from brigand.simulation.tilt import Tilt, aim, earn_tilted
+from brigand.simulation.blocks import DOUBT, earn_many, earn_tilted, enter_round, whole
+from brigand.simulation.tilt import Tilt, is_tilted
 
 MARGIN = 3.0
 """The bar lies this many times as far below the leader's mean as the leader's whole future needs."""
@@ -120,11 +120,11 @@ def play_rounds(
         else:
             arms[k]["last"] += moved
             arms[k]["forced"] += n
-            if tilt is not None:
-                if k == tilt.arm:
-                    aim(tilt, clock, arms)
-                    earn_tilted(tilt, arms, totals, laws, table, n, rng)
-                    continue
+        if tilt is not None:
+            # The bound that these rounds rest on allows for tilts towards the bar's own side only.
+            if leader != tilt.best and (k == tilt.best or (k == leader and is_tilted(tilt, k))):
+                earn_tilted(arms, k, totals[k], laws[k], table, n, rng, tilt, clock)
+                continue
         earn_many(arms, k, totals[k], laws[k], table, n, rng)
     last = step
     k = 0

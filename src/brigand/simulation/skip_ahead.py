@@ -32,7 +32,9 @@ from brigand.simulation.blocks import (
     CLOCK,
     advance,
     all_known,
+    earn,
     earn_some,
+    earn_tilted,
     enter_round,
     find_leader,
     next_stop,
@@ -43,7 +45,7 @@ from brigand.simulation.blocks import (
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.rounds import play_rounds, safe_rounds
 from brigand.simulation.step import score
-from brigand.simulation.tilt import Tilt, aim, aim_greedy, earn_tilted, longest, weigh
+from brigand.simulation.tilt import Tilt, aim_greedy, draw_aimed, is_tilted, most_rounds, note, weigh
 
 AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
@@ -74,7 +76,7 @@ def play_fe(
 ) -> None:
     """Play FE without a window; ``clock["events"]`` counts what was decided at once.
 
-    With a `tilt`, the best arm's forced pulls are tilted, and the run is weighed at each checkpoint.
+    With a `tilt`, the best arm's rewards and its rival's are tilted, and the run is weighed at each checkpoint.
     """
     n_arms = len(arms)
     counts = np.zeros((len(world.starts), n_arms), np.int64)
@@ -90,7 +92,7 @@ def play_fe(
                 if arms[leader]["mean"] > second and all_known(world.totals[phase]):
                     limit = np.inf
                     if tilt is not None:
-                        limit = longest(tilt, clock, leader)
+                        limit = most_rounds(tilt, clock, leader)
                     rounds, moved, end = safe_rounds(
                         parameters, clock, arms, memory, world.totals[phase], leader, second, stop, limit
                     )
@@ -124,10 +126,9 @@ def play_fe(
                 arms[oldest]["forced"] += 1
                 counts[phase, oldest] += 1
                 if tilt is not None:
-                    if oldest == tilt.arm:
-                        totals, laws = world.totals[phase], world.laws[phase]
-                        aim(tilt, clock, arms)
-                        earn_tilted(tilt, arms, totals, laws, world.table, 1, rng)
+                    if is_tilted(tilt, oldest):
+                        total, law = world.totals[phase, oldest], world.laws[phase, oldest]
+                        earn_tilted(arms, oldest, total, law, world.table, 1, rng, tilt, clock)
                         advance(parameters, clock, arms, memory, oldest, 1)
                         continue
                 pull_once(
@@ -143,9 +144,11 @@ def play_fe(
 
             leader, second = find_leader(arms, uniform)
             if tilt is not None:
-                if leader == tilt.arm and aim_greedy(tilt, clock, arms, second):
-                    totals, laws = world.totals[phase], world.laws[phase]
-                    earn_tilted(tilt, arms, totals, laws, world.table, 1, rng)
+                if leader == tilt.best and aim_greedy(tilt, clock, arms, second):
+                    total, law = world.totals[phase, leader], world.laws[phase, leader]
+                    reward = draw_aimed(tilt, total, law, world.table, 1, rng)
+                    note(tilt, total, law, world.table, 1, reward)
+                    earn(arms, leader, reward, 0.0, 1)
                     advance(parameters, clock, arms, memory, leader, 1)
                     counts[phase, leader] += 1
                     continue
@@ -167,6 +170,8 @@ def play_fe(
                 second,
                 most,
                 rng,
+                tilt,
+                clock,
             )
             advance(parameters, clock, arms, memory, leader, n)
             counts[phase, leader] += n

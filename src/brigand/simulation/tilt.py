@@ -1,14 +1,11 @@
-"""Parts of rare events: the best arm's forced pulls are tilted, so that it looks bad for n of its pulls.
+"""Parts of rare events: rewards are tilted so that the best arm looks worse than its rival for n rounds.
 
-While the best arm does not lead, its rewards are forced pulls, and its deficit (how far the sum of its
-rewards is below as many times the leader's mean) is a random walk. Conditioned on staying positive for n
-pulls, it is the walk's h-transform. Of a Brownian motion with drift -drift and the walk's variance, h is
-
-    h(d, s) = Phi((d - drift s) / (dev sqrt s)) - exp(2 drift d / dev^2) Phi((-d - drift s) / (dev sqrt s))
-
-for a deficit d with s pulls left, and the tilt is theta = -d log h / d d. Where no greedy decision is near,
-the deficit need not stay positive but end so, and h is the first term alone. Weights account for every tilt
-exactly; the approximation decides only about their variance.
+Say that until round n the best arm will be pulled once a round, s times, and its rival C times. The best arm
+looks bad then if D = rho (sum of the rival's rewards) - (sum of the best arm's) is positive, where rho is the
+ratio of their numbers of pulls. If D is Gaussian with mean d and variance V, then P(D > 0) = Phi(d / sqrt V).
+Conditioned on D > 0, a process is its h-transform with this h: the tilt of the best arm's next reward is -q,
+and of the rival's rho q, with q = phi(d / sqrt V) / (sqrt V Phi(d / sqrt V)). It is computed anew before each
+pull. Weights account for every tilt exactly; the approximation decides only about their variance.
 """
 
 from __future__ import annotations
@@ -20,33 +17,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.environments.tilts import draw_tilted, tilted
+from brigand.environments.totals import GAMMA
 from brigand.jit import kernel
 from brigand.policies.base import Table
-from brigand.simulation.blocks import earn, whole
 
-STEP = 0.5826
-"""A walk overshoots zero by this many standard deviations (Siegmund 1985), a Brownian motion does not."""
+AFTER = 0.25
+"""The tilt is that for so many more rounds, as a share of n: else it would be violent in the last of them."""
 BLOCK = 8.0
-"""A tilt stays the same for one pull in so many of those left."""
+"""A tilt stays the same for one round in so many of those left."""
+GIVE_UP = 8.0
+"""The best arm leads by so much that without tilts it would lose its lead with probability exp(-GIVE_UP)."""
 
 
 class Tilt(NamedTuple):
-    """How the best arm is tilted, and the likelihoods of a run under every component of the mixture.
+    """How arms are tilted, and the likelihoods of a run under every component of the mixture.
 
     Attributes
     ----------
-    arm : int
-        The best arm.
-    rival : float
-        The largest mean of another.
-    drift, deviation : float
-        Of the Brownian motion: its own tilt to drift zero, drift / deviation^2, is the tilt that gives the
-        best arm the rival's mean; deviation^2 is the variance then.
+    best, rival : int
+        The best arm, and the second best.
+    level : float
+        The rival's mean.
+    drift, variance : float
+        The tilt that gives the best arm the rival's mean is -drift / variance; `variance` is the best arm's
+        under that tilt.
+    spread : float
+        The rival's variance; 0 if it is not tilted.
     targets : int64 array of shape (components,)
-        For how many pulls the best arm is to look bad; 0: not tilted.
-    settled : float64 array of shape (K,)
-        Variances of the arms over that of the best one.
-    watched : bool array of shape (components,)
+        Until which round the best arm is to look bad; 0: not tilted.
+    ends : float64 array of shape (components,)
+        The step at which that round begins if it does.
     shares : float64 array of shape (components,)
         Of the runs.
     component : int64 array of shape (1,)
@@ -54,17 +54,18 @@ class Tilt(NamedTuple):
     logs : float64 array of shape (components,)
         Log-likelihoods of the run so far, relative to no tilt.
     thetas : float64 array of shape (components,)
+        The tilts of the next reward.
     weight : float64 array of shape (checkpoints,)
     """
 
-    arm: int
-    rival: float
+    best: int
+    rival: int
+    level: float
     drift: float
-    deviation: float
-    giveup: float
+    variance: float
+    spread: float
     targets: NDArray[np.int64]
-    settled: NDArray[np.float64]
-    watched: NDArray[np.bool_]
+    ends: NDArray[np.float64]
     shares: NDArray[np.float64]
     component: NDArray[np.int64]
     logs: NDArray[np.float64]
@@ -81,102 +82,85 @@ def mills(x: float) -> float:
 
 
 @kernel
-def steer(deficit: float, left: float, drift: float, deviation: float, watched: bool) -> float:
-    """Return the tilt that keeps the deficit positive for `left` pulls; at most 0.
-
-    Parameters
-    ----------
-    deficit : float
-    left : float
-        At least 1.
-    drift, deviation : float
-        Positive.
-    watched : bool
-        Whether it must stay positive on the way, or only end so.
-    """
-    scale = deviation * math.sqrt(left)
-    if watched and deficit > 0.0:
-        deficit += STEP * deviation
-        near = (drift * left - deficit) / scale
-        if near < -6.0:
-            return 0.0
-        beyond = mills((drift * left + deficit) / scale)
-        return -2.0 * (1.0 / scale - drift / (deviation * deviation) * beyond) / (mills(near) - beyond)
-    near = (drift * left - deficit) / scale
-    return 0.0 if near < -6.0 else -1.0 / (scale * mills(near))
+def is_tilted(tilt: Tilt, arm: int) -> bool:
+    return arm == tilt.best or (arm == tilt.rival and tilt.spread > 0.0)
 
 
 @kernel
-def longest(tilt: Tilt, clock: Any, leader: int) -> float:
-    """Return how many rounds may be played at once: while the best arm leads, it is not tilted."""
-    if leader == tilt.arm:
-        return np.inf
-    most = np.inf
+def aim(tilt: Tilt, clock: Any, arms: Table, arm: int) -> None:
+    """Choose the tilts of the next reward of an arm, the best one or its rival."""
+    pulls = float(arms[tilt.best]["count"])
+    others = float(arms[tilt.rival]["count"])
+    deficit = pulls * (tilt.level - arms[tilt.best]["mean"]) if pulls > 0.0 else 0.0
+    excess = others * (arms[tilt.rival]["mean"] - tilt.level) if others > 0.0 else 0.0
     for i in range(len(tilt.targets)):
-        left = tilt.targets[i] - clock["round"]
-        if left > 0:
-            most = min(most, max(1.0, left / BLOCK))
-    return most
-
-
-@kernel
-def aim(tilt: Tilt, clock: Any, arms: Table) -> None:
-    """Choose the tilts of the best arm's next forced pull."""
-    arm = tilt.arm
-    count = arms[arm]["count"]
-    leader = -1
-    for k in range(len(arms)):
-        if k != arm and arms[k]["count"] > 0 and (leader < 0 or arms[k]["mean"] > arms[leader]["mean"]):
-            leader = k
-    bar, watched = tilt.rival, False
-    if leader >= 0 and count > 0 and whole(np.ceil(clock["threshold"])) >= len(arms):
-        watched = arms[leader]["count"] >= tilt.settled[leader] * count * count
-        if watched:
-            bar = min(arms[leader]["mean"], tilt.rival)
-    deficit = count * (bar - arms[arm]["mean"]) if count > 0 else 0.0
-    for i in range(len(tilt.targets)):
-        left = tilt.targets[i] - clock["round"]
         tilt.thetas[i] = 0.0
-        if left > 0:
-            tilt.thetas[i] = steer(
-                deficit, float(left), tilt.drift + tilt.rival - bar, tilt.deviation, watched and tilt.watched[i]
-            )
+        left = float(tilt.targets[i] - clock["round"])
+        if left > 0.0:
+            left += AFTER * tilt.targets[i]
+            more = max(tilt.ends[i] - clock["step"], 1.0)
+            ratio = (pulls + left) / (others + more)
+            deviation = math.sqrt(left * tilt.variance + ratio * ratio * more * tilt.spread)
+            x = (left * tilt.drift - deficit - ratio * excess) / deviation
+            if x > -6.0:
+                tilt.thetas[i] = (ratio if arm == tilt.rival else -1.0) / (deviation * mills(x))
 
 
 @kernel
 def aim_greedy(tilt: Tilt, clock: Any, arms: Table, second: float) -> bool:
-    """Choose the tilts of the best arm's next pull while it leads; return whether there are any."""
-    lead = arms[tilt.arm]["count"] * (arms[tilt.arm]["mean"] - second)
-    theta = -2.0 * tilt.drift / (tilt.deviation * tilt.deviation)
-    if -theta * lead > tilt.giveup:
+    """Choose the tilts of the best arm's next reward while it leads; return whether there are any.
+
+    A Brownian motion that is to come back to zero against its drift is the one with the drift reversed.
+    """
+    lead = arms[tilt.best]["count"] * (arms[tilt.best]["mean"] - second)
+    theta = -2.0 * tilt.drift / tilt.variance
+    if -theta * lead > GIVE_UP:
         return False
-    any_ = False
+    found = False
     for i in range(len(tilt.targets)):
         tilt.thetas[i] = 0.0
         if tilt.targets[i] > clock["round"]:
             tilt.thetas[i] = theta
-            any_ = True
-    return any_
+            found = True
+    return found
 
 
 @kernel
-def earn_tilted(
-    tilt: Tilt, arms: Table, totals: Any, laws: Any, table: Any, n: int, rng: np.random.Generator
-) -> None:
-    """Draw n rewards of the best arm by the run's component, and note their likelihood under all."""
-    arm = tilt.arm
-    theta = tilt.thetas[tilt.component[0]]
-    reward = draw_tilted(totals[arm], laws[arm], table, theta, n, rng)
+def most_rounds(tilt: Tilt, clock: Any, leader: int) -> float:
+    """Return how many rounds may be played at once: while the best arm leads, nothing is tilted."""
+    most = np.inf
+    if leader != tilt.best:
+        for i in range(len(tilt.targets)):
+            left = tilt.targets[i] - clock["round"]
+            if left > 0:
+                most = min(most, max(1.0, left / BLOCK))
+    return most
+
+
+@kernel
+def allowed(total: Any, theta: float) -> float:
+    """Return the tilt, or the largest for which the law of the rewards has all its moments."""
+    return min(theta, 0.5 / total["mean"]) if total["kind"] == GAMMA else theta
+
+
+@kernel
+def draw_aimed(tilt: Tilt, total: Any, law: Any, table: Any, n: int, rng: np.random.Generator) -> float:
+    """Return the sum of n rewards of an arm, by the run's component."""
+    return draw_tilted(total, law, table, allowed(total, tilt.thetas[tilt.component[0]]), n, rng)
+
+
+@kernel
+def note(tilt: Tilt, total: Any, law: Any, table: Any, n: int, reward: float) -> None:
+    """Note the likelihoods of the sum of n rewards."""
     for i in range(len(tilt.targets)):
-        theta = tilt.thetas[i]
-        if theta != 0.0:
-            tilt.logs[i] += theta * reward - n * tilted(totals[arm], laws[arm], table, theta)[0]
-    earn(arms, arm, reward, 0.0, n)
+        if tilt.thetas[i] != 0.0:
+            theta = allowed(total, tilt.thetas[i])
+            tilt.logs[i] += theta * reward - n * tilted(total, law, table, theta)[0]
 
 
 @kernel
 def weigh(tilt: Tilt) -> float:
-    """Return the run's weight: its likelihood without tilt over that under the mixture."""
+    """Return the run's weight: its likelihood without tilts over that under the mixture."""
     mixture = 0.0
     for i in range(len(tilt.targets)):
         mixture += tilt.shares[i] * math.exp(min(tilt.logs[i], 700.0))
