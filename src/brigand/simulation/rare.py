@@ -44,8 +44,8 @@ RATIO = 2.0
 USUAL = 0.5
 RARE = 28.0
 """Targets are where the best arm looks bad with a probability from about exp(-USUAL) down to exp(-RARE)."""
+AIMS = (1.0, 1.1)
 FEWEST = 100
-TEST = None
 
 Floats = NDArray[np.float64]
 
@@ -131,6 +131,7 @@ def rare_regret(
     runs: int = 10_000,
     seed: int | None = 0,
     *,
+    threshold: float | None = None,
     workers: int | None = None,
     checkpoints: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -171,7 +172,9 @@ def rare_regret(
     True
     """
     plan = make_plan(environment, {"policy": policy}, horizon, runs, seed, checkpoints or [horizon])
-    runner = RareRunner(plan, policy)
+    if threshold is not None:
+        threshold = checks.number("threshold", threshold)
+    runner = RareRunner(plan, policy, threshold)
     regret = np.empty((runs, len(plan.checkpoints)))
     weights = np.empty_like(regret)
 
@@ -229,7 +232,7 @@ class RareRunner:
     components : int64 array of shape (runs,)
     """
 
-    def __init__(self, plan: Plan, policy: Policy) -> None:
+    def __init__(self, plan: Plan, policy: Policy, threshold: float | None = None) -> None:
         environment = plan.environment
         check(environment, policy)
         compiled = environment.compiled
@@ -245,14 +248,12 @@ class RareRunner:
         self._parameters = policy.parameters(n_arms, plan.horizon)
         self._memory = policy.memory(n_arms, plan.horizon)
         self._duel = Duel.of(environment)
-        aims = choose_targets(self._parameters, self._memory, n_arms, self._duel.rate, plan.horizon)
-        if TEST is not None:
-            table = planned(self._parameters, self._memory, n_arms, plan.horizon)
-            aims = [(n, float(np.interp(n, *zip(*table)))) for n in TEST]
-        sizes = [max(2, int((1 - UNTILTED) * runs / len(aims))) for _ in aims]
+        rounds, steps = planned(self._parameters, self._memory, n_arms, plan.horizon)
+        aims, shares = mixture(self._duel, environment.gaps[0], rounds, steps, threshold)
+        sizes = [max(2, int(share * runs)) for share in shares[1:]]
         sizes = [runs - sum(sizes), *sizes]
-        self.targets = np.array([0, *(n for n, _ in aims)])
-        self._ends = np.array([0.0, *(step for _, step in aims)])
+        self.targets = np.array(aims)
+        self._ends = np.interp(self.targets, rounds, steps)
         self.components = np.repeat(np.arange(len(sizes)), sizes)
         self._shares = np.array(sizes) / runs
 
@@ -327,10 +328,10 @@ class Duel(NamedTuple):
         )
 
 
-def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> list[tuple[int, float]]:
+def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> tuple[Floats, Floats]:
     """Return some rounds and the steps at which they begin, about, where a wrong arm leads; up to T."""
     n, step = 1, float(n_arms)
-    found = [(n, step)]
+    rounds, steps = [n], [step]
     while step < horizon:
         more = n // 100 + 1
         threshold = sequences.value(
@@ -338,26 +339,36 @@ def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> list[t
         )
         n += more
         step = min(step + more * max(math.ceil(min(threshold, horizon)) + 1, n_arms), float(horizon))
-        found.append((n, step))
-    return found
+        rounds.append(n)
+        steps.append(step)
+    return np.array(rounds, float), np.array(steps)
 
 
-def choose_targets(
-    parameters: Any, memory: Table, n_arms: int, rate: float, horizon: int
-) -> list[tuple[int, float]]:
-    """Return until which rounds the best arm is to look bad, increasing, and the steps at which they begin.
+def mixture(
+    duel: Duel, gaps: Floats, rounds: Floats, steps: Floats, threshold: float | None
+) -> tuple[list[int], list[float]]:
+    """Return until which rounds the best arm is to look bad, first 0, and which share of the runs each has.
 
-    The last is where this matters least, or the number of rounds in T.
+    For the mean: from where that is not rare to where it matters least, or to the number of rounds in T. For
+    a threshold: until the regret exceeds it.
     """
-    table = [(n, step) for n, step in planned(parameters, memory, n_arms, horizon)]
-    worth = [n for n, step in table if n * rate - math.log(step) <= RARE]
+    worth = rounds[rounds * duel.rate - np.log(steps) <= RARE]
     found: list[int] = []
-    aim = float(worth[-1]) if worth else 0.0
-    while aim >= 1 and (not found or aim * rate >= USUAL):
+    aim = float(worth[-1]) if len(worth) else 0.0
+    while aim >= 1 and (not found or aim * duel.rate >= USUAL):
         found.append(round(aim))
         aim /= RATIO
-    rounds, steps = zip(*table, strict=True)
-    return [(n, float(np.interp(n, rounds, steps))) for n in sorted(set(found))]
+    aimed: list[int] = []
+    if threshold is not None:
+        others = gaps.sum() - gaps[duel.rival]
+        stuck = gaps[duel.rival] * (steps - rounds * (len(gaps) - 1)) + rounds * others
+        first = float(np.interp(threshold, stuck, rounds))
+        aimed = sorted({math.ceil(first * factor) for factor in AIMS})
+    targets, shares = [0], [1.0]
+    for some, share in ((found, 0.3 if aimed else 0.6), (aimed, 0.4)):
+        targets += some
+        shares += [share / len(some) for _ in some]
+    return targets, shares
 
 
 def check(environment: Environment, policy: Policy) -> None:
