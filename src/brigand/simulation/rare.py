@@ -41,10 +41,9 @@ UNTILTED = 0.4
 """The share of the runs that are not tilted: no weight exceeds its inverse."""
 RATIO = 2.0
 """From one target to the next."""
-USUAL = 0.5
-RARE = 28.0
+USUAL = 1.0
+RARE = 5.0
 """Targets are where the best arm looks bad with a probability from about exp(-USUAL) down to exp(-RARE)."""
-AIMS = (1.0, 1.1)
 FEWEST = 100
 
 Floats = NDArray[np.float64]
@@ -362,10 +361,10 @@ def mixture(
     if threshold is not None:
         others = gaps.sum() - gaps[duel.rival]
         stuck = gaps[duel.rival] * (steps - rounds * (len(gaps) - 1)) + rounds * others
-        first = float(np.interp(threshold, stuck, rounds))
-        aimed = sorted({math.ceil(first * factor) for factor in AIMS})
+        freed = (rounds[-1] - rounds) * gaps.sum()  # every wrong arm is forced once a round from then on
+        aimed = [math.ceil(np.interp(threshold, stuck + freed, rounds))]
     targets, shares = [0], [1.0]
-    for some, share in ((found, 0.3 if aimed else 0.6), (aimed, 0.4)):
+    for some, share in ((found, 0.15 if aimed else 0.6), (aimed, 0.6)):
         targets += some
         shares += [share / len(some) for _ in some]
     return targets, shares

@@ -21,7 +21,7 @@ from brigand.environments.totals import GAMMA
 from brigand.jit import kernel
 from brigand.policies.base import Table
 
-AFTER = 0.25
+AFTER = 0.15
 """The tilt is that for so many more rounds, as a share of n: else it would be violent in the last of them."""
 BLOCK = 8.0
 """A tilt stays the same for one round in so many of those left."""
@@ -97,7 +97,7 @@ def aim(tilt: Tilt, clock: Any, arms: Table, arm: int) -> None:
         tilt.thetas[i] = 0.0
         left = float(tilt.targets[i] - clock["round"])
         if left > 0.0:
-            left += AFTER * tilt.targets[i]
+            left += min(0.25 * tilt.targets[i], AFTER * tilt.variance / (tilt.drift * tilt.drift))
             more = max(tilt.ends[i] - clock["step"], 1.0)
             ratio = (pulls + left) / (others + more)
             deviation = math.sqrt(left * tilt.variance + ratio * ratio * more * tilt.spread)
