@@ -165,19 +165,17 @@ def play_greedy(
             safe = safe_pulls(ahead, total["mean"] - second, total["lower"], np.inf, DOUBT)
             n = min(most - done, max(1, whole(safe)))
         done += n
-        if tilt is not None:
-            if aimed:
-                reward = draw_aimed(tilt, total, law, table, n, rng)
-                gained += reward
-                earn(arms, leader, reward, 0.0, n)
-                continue
+        if tilt is not None and aimed:
+            reward = draw_aimed(tilt, total, law, table, n, rng)
+            gained += reward
+            earn(arms, leader, reward, 0.0, n)
+            continue
         if n == 1:
             earn_one(arms, leader, law, table, rng)
         else:
             earn_many(arms, leader, total, law, table, n, rng)
-    if tilt is not None:
-        if aimed:
-            note(tilt, total, law, table, done, gained)
+    if tilt is not None and aimed:
+        note(tilt, total, law, table, done, gained)
     return done
 
 

@@ -1,11 +1,11 @@
 """Rare events of FE, exactly: its mean regret and the probabilities of runs that are stuck on a wrong arm.
 
-FE's mean regret is carried by rare runs in which the best arm looks bad in its forced pulls for very long.
-Runs are drawn from a mixture. Its first component is the simulation by skipping itself, in the others the best
-arm's forced pulls are tilted so that it looks bad for 1, 2, ..., n pulls (`brigand.simulation.tilt`). A run
-has the weight 1 / sum_s share_s L_s, where L_s is its likelihood under component s relative to no tilt (the
-balance heuristic of Veach, Guibas, SIGGRAPH 1995). So weighted means are unbiased, and no weight is above 1 /
-share_0. ``docs/rare_events.md`` has the proof and measurements.
+FE's mean regret is carried by rare runs in which the best arm looks bad for very long. Runs are drawn from a
+mixture. Its first component is the simulation by skipping itself; in the others the rewards of the best arm
+and of the second best are tilted so that the best arm looks bad until round n (`brigand.simulation.tilt`). A
+run has the weight 1 / sum_s share_s L_s, where L_s is its likelihood under component s relative to no tilt
+(the balance heuristic of Veach, Guibas, SIGGRAPH 1995). So weighted means are unbiased, and no weight is
+above 1 / share_0. ``docs/rare_events.md`` has the proof and measurements.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ from brigand.simulation.run import CHUNK_SKIPS, run_all
 from brigand.simulation.skip_ahead import AT_ONCE, World, can_skip, play_fe
 from brigand.simulation.tilt import Tilt
 
-UNTILTED = 0.4
-"""The share of the runs that are not tilted: no weight exceeds its inverse."""
+FOR_MEAN, FOR_THRESHOLD = 0.6, 0.6
+"""The share of the runs that are tilted for the mean, and those for a threshold where there is one."""
+FOR_MEAN_BESIDE = 0.15
+"""The share for the mean where there is a threshold."""
 RATIO = 2.0
 """From one target to the next."""
 USUAL = 1.0
 RARE = 5.0
-"""Targets are where the best arm looks bad with a probability from about exp(-USUAL) down to exp(-RARE)."""
+"""Targets are where the best arm looks bad with a probability p < exp(-USUAL), and p step > exp(-RARE)."""
 FEWEST = 100
 
 Floats = NDArray[np.float64]
@@ -66,10 +68,10 @@ class RareRegret:
     regret : float64 array of shape (runs, checkpoints)
         Pseudo-regret up to and including each step.
     weights : float64 array of shape (runs, checkpoints)
-        Of mean 1, and at most 2.5.
+        Of mean 1; at most 2.5, or 4 where there is a threshold.
     targets : int64 array of shape (runs,)
-        For how many of its pulls the best arm was to look bad; 0 where nothing was tilted. Each value is had
-        by a fixed number of runs, a stratum.
+        Until which round the best arm was to look bad; 0 where nothing was tilted. Each value is had by a
+        fixed number of runs, a stratum.
     """
 
     steps: NDArray[np.int64]
@@ -82,7 +84,7 @@ class RareRegret:
         return self._estimate(self.regret[:, self._at(step)], step)
 
     def exceeds(self, threshold: float, step: int | None = None) -> Estimate:
-        """Return the probability that the regret exceeds a threshold."""
+        """Return the probability that the regret exceeds a threshold: best the one that the runs aimed at."""
         threshold = checks.number("threshold", threshold)
         return self._estimate(self.regret[:, self._at(step)] > threshold, step)
 
@@ -150,6 +152,9 @@ def rare_regret(
         At least 100.
     seed : int or None
         Same seed, same bits, for any number of workers. None draws a seed.
+    threshold : float, optional
+        A regret at T of which the probability to be exceeded is wanted: most runs aim at it. Without one they
+        aim at the mean.
     workers : int, optional
         Threads; by default as many as the process may use.
     checkpoints : sequence of int, optional
@@ -170,6 +175,7 @@ def rare_regret(
     >>> found.mean().error < 0.02 * found.mean().value
     True
     """
+    runs = checks.integer("runs", runs, FEWEST)
     plan = make_plan(environment, {"policy": policy}, horizon, runs, seed, checkpoints or [horizon])
     if threshold is not None:
         threshold = checks.number("threshold", threshold)
@@ -236,8 +242,6 @@ class RareRunner:
         check(environment, policy)
         compiled = environment.compiled
         n_arms, runs = environment.n_arms, len(plan.replications)
-        if runs < FEWEST:
-            raise InvalidValueError(f"runs must be at least {FEWEST}, not {runs}.")
         self._world = World(
             compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
         )
@@ -322,9 +326,7 @@ class Duel(NamedTuple):
         theta = _solve(lambda x: tilted(total[best], law[best], table, x)[1] - level)
         log_mgf, _, variance = tilted(total[best], law[best], table, theta)
         spread = second.variance if total[rival]["kind"] != UNKNOWN else 0.0
-        return cls(
-            best, rival, second.mean, -theta * variance, variance, spread, theta * level - log_mgf
-        )
+        return cls(best, rival, second.mean, -theta * variance, variance, spread, theta * level - log_mgf)
 
 
 def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> tuple[Floats, Floats]:
@@ -364,7 +366,7 @@ def mixture(
         freed = (rounds[-1] - rounds) * gaps.sum()  # every wrong arm is forced once a round from then on
         aimed = [math.ceil(np.interp(threshold, stuck + freed, rounds))]
     targets, shares = [0], [1.0]
-    for some, share in ((found, 0.15 if aimed else 0.6), (aimed, 0.6)):
+    for some, share in ((found, FOR_MEAN_BESIDE if aimed else FOR_MEAN), (aimed, FOR_THRESHOLD)):
         targets += some
         shares += [share / len(some) for _ in some]
     return targets, shares
@@ -391,8 +393,8 @@ def check(environment: Environment, policy: Policy) -> None:
     arm, total = environment.phases[0][best], environment.totals[0, best]
     if total["kind"] == UNKNOWN:
         raise UnsupportedRewardError(
-            "rare events need a best arm whose rewards are Gaussian, Bernoulli, ExponentialReward, Poisson or "
-            f"FiniteSupport, not {arm!r}: its tilted law has no closed form."
+            "rare events need a best arm whose rewards are Gaussian, Bernoulli, ExponentialReward, Poisson "
+            f"or FiniteSupport, not {arm!r}: its tilted law has no closed form."
         )
     if total["lower"] == 0.0:
         raise UnsupportedRewardError(f"rare events need a best arm that can look bad, not {arm!r}.")

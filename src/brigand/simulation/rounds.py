@@ -120,11 +120,14 @@ def play_rounds(
         else:
             arms[k]["last"] += moved
             arms[k]["forced"] += n
-        if tilt is not None:
-            # The bound that these rounds rest on allows for tilts towards the bar's own side only.
-            if leader != tilt.best and (k == tilt.best or (k == leader and is_tilted(tilt, k))):
-                earn_tilted(arms, k, totals[k], laws[k], table, n, rng, tilt, clock)
-                continue
+        # The bound that these rounds rest on allows for tilts away from the bar only.
+        if (
+            tilt is not None
+            and leader != tilt.best
+            and (k == tilt.best or (k == leader and is_tilted(tilt, k)))
+        ):
+            earn_tilted(arms, k, totals[k], laws[k], table, n, rng, tilt, clock)
+            continue
         earn_many(arms, k, totals[k], laws[k], table, n, rng)
     last = step
     k = 0

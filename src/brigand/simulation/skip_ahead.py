@@ -76,7 +76,7 @@ def play_fe(
 ) -> None:
     """Play FE without a window; ``clock["events"]`` counts what was decided at once.
 
-    With a `tilt`, the best arm's rewards and its rival's are tilted, and the run is weighed at each checkpoint.
+    With a `tilt`, rewards of the best arm and its rival are tilted, and the run is weighed at checkpoints.
     """
     n_arms = len(arms)
     counts = np.zeros((len(world.starts), n_arms), np.int64)
@@ -125,12 +125,11 @@ def play_fe(
             if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= wait:
                 arms[oldest]["forced"] += 1
                 counts[phase, oldest] += 1
-                if tilt is not None:
-                    if is_tilted(tilt, oldest):
-                        total, law = world.totals[phase, oldest], world.laws[phase, oldest]
-                        earn_tilted(arms, oldest, total, law, world.table, 1, rng, tilt, clock)
-                        advance(parameters, clock, arms, memory, oldest, 1)
-                        continue
+                if tilt is not None and is_tilted(tilt, oldest):
+                    total, law = world.totals[phase, oldest], world.laws[phase, oldest]
+                    earn_tilted(arms, oldest, total, law, world.table, 1, rng, tilt, clock)
+                    advance(parameters, clock, arms, memory, oldest, 1)
+                    continue
                 pull_once(
                     parameters, clock, arms, memory, world.laws[phase, oldest], world.table, oldest, rng
                 )
@@ -143,15 +142,14 @@ def play_fe(
                 continue
 
             leader, second = find_leader(arms, uniform)
-            if tilt is not None:
-                if leader == tilt.best and aim_greedy(tilt, clock, arms, second):
-                    total, law = world.totals[phase, leader], world.laws[phase, leader]
-                    reward = draw_aimed(tilt, total, law, world.table, 1, rng)
-                    note(tilt, total, law, world.table, 1, reward)
-                    earn(arms, leader, reward, 0.0, 1)
-                    advance(parameters, clock, arms, memory, leader, 1)
-                    counts[phase, leader] += 1
-                    continue
+            if tilt is not None and leader == tilt.best and aim_greedy(tilt, clock, arms, second):
+                total, law = world.totals[phase, leader], world.laws[phase, leader]
+                reward = draw_aimed(tilt, total, law, world.table, 1, rng)
+                note(tilt, total, law, world.table, 1, reward)
+                earn(arms, leader, reward, 0.0, 1)
+                advance(parameters, clock, arms, memory, leader, 1)
+                counts[phase, leader] += 1
+                continue
             most = 1
             # A tie is decided anew at every step, and so is a pull that ends the round.
             if arms[leader]["mean"] > second and (

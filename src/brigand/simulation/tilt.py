@@ -22,7 +22,9 @@ from brigand.jit import kernel
 from brigand.policies.base import Table
 
 AFTER = 0.15
-"""The tilt is that for so many more rounds, as a share of n: else it would be violent in the last of them."""
+LONGEST_AFTER = 0.25
+"""The tilt is that for some more rounds than n: else it would be violent in the last of them. AFTER times
+those in which the best arm can be told from its rival, but no more than this share of n."""
 BLOCK = 8.0
 """A tilt stays the same for one round in so many of those left."""
 GIVE_UP = 8.0
@@ -83,6 +85,7 @@ def mills(x: float) -> float:
 
 @kernel
 def is_tilted(tilt: Tilt, arm: int) -> bool:
+    """Return whether the rewards of an arm may be tilted."""
     return arm == tilt.best or (arm == tilt.rival and tilt.spread > 0.0)
 
 
@@ -97,7 +100,7 @@ def aim(tilt: Tilt, clock: Any, arms: Table, arm: int) -> None:
         tilt.thetas[i] = 0.0
         left = float(tilt.targets[i] - clock["round"])
         if left > 0.0:
-            left += min(0.25 * tilt.targets[i], AFTER * tilt.variance / (tilt.drift * tilt.drift))
+            left += min(LONGEST_AFTER * tilt.targets[i], AFTER * tilt.variance / (tilt.drift * tilt.drift))
             more = max(tilt.ends[i] - clock["step"], 1.0)
             ratio = (pulls + left) / (others + more)
             deviation = math.sqrt(left * tilt.variance + ratio * ratio * more * tilt.spread)
