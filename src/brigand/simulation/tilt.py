@@ -27,8 +27,10 @@ LONGEST_AFTER = 0.25
 those in which the best arm can be told from its rival, but no more than this share of n."""
 BLOCK = 8.0
 """A tilt stays the same for one round in so many of those left."""
+BACK = 1.5
+"""While the best arm leads, its tilt is so many times the one that gives it the rival's mean."""
 GIVE_UP = 8.0
-"""The best arm leads by so much that without tilts it would lose its lead with probability exp(-GIVE_UP)."""
+"""The best arm is not tilted where its lead times that tilt is more than this: it would hardly lose it."""
 
 
 class Tilt(NamedTuple):
@@ -113,10 +115,11 @@ def aim(tilt: Tilt, clock: Any, arms: Table, arm: int) -> None:
 def aim_greedy(tilt: Tilt, clock: Any, arms: Table, second: float) -> bool:
     """Choose the tilts of the best arm's next reward while it leads; return whether there are any.
 
-    A Brownian motion that is to come back to zero against its drift is the one with the drift reversed.
+    A Brownian motion that is to come back to zero against its drift has the drift reversed: BACK would be 2.
+    A little less has a smaller variance.
     """
     lead = arms[tilt.best]["count"] * (arms[tilt.best]["mean"] - second)
-    theta = -2.0 * tilt.drift / tilt.variance
+    theta = -BACK * tilt.drift / tilt.variance
     if -theta * lead > GIVE_UP:
         return False
     found = False
