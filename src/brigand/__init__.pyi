@@ -49,6 +49,7 @@ from .policies.forced.sequences import (
     Power as Power,
     Sequence as Sequence,
 )
+from .simulation.rare import RareRegret as RareRegret, rare_regret as rare_regret
 from .simulation.results import Results as Results
 from .simulation.run import simulate as simulate
 from .simulation.trace import trace as trace

@@ -14,6 +14,7 @@ from brigand.policies.base import Table, record
 from brigand.policies.forced import sequences
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.policies.kernels.choices import break_tie
+from brigand.simulation.tilt import Tilt, aim, draw_aimed, is_tilted, note
 
 DOUBT = 64 * math.log(2.0)
 """A block is drawn at once where something else could happen with probability exp(-DOUBT) at most."""
@@ -80,6 +81,25 @@ def earn_some(
 
 
 @kernel
+def earn_tilted(
+    arms: Table,
+    arm: int,
+    total: Any,
+    law: Any,
+    table: Any,
+    n: int,
+    rng: np.random.Generator,
+    tilt: Tilt,
+    clock: Any,
+) -> None:
+    """Draw n rewards of the best arm or its rival as one sum, tilted."""
+    aim(tilt, clock, arms, arm)
+    reward = draw_aimed(tilt, total, law, table, n, rng)
+    note(tilt, total, law, table, n, reward)
+    earn(arms, arm, reward, 0.0, n)
+
+
+@kernel
 def advance(parameters: Any, clock: Any, arms: Table, memory: Table, arm: int, n: int) -> None:
     """Note n pulls in a row of an arm; they end no round, or are a single one."""
     clock["step"] += n
@@ -129,20 +149,33 @@ def play_greedy(
     second: float,
     most: int,
     rng: np.random.Generator,
+    tilt: Tilt | None,
+    clock: Any,
 ) -> int:
     """Pull the leader until it has lost its lead, or `most` times; return how often."""
-    done = 0
+    done, gained, aimed = 0, 0.0, False
+    if tilt is not None:
+        aimed = leader == tilt.rival and is_tilted(tilt, leader)
+        if aimed:
+            aim(tilt, clock, arms, leader)
     while done < most and (done == 0 or arms[leader]["mean"] > second):
         n = 1
         if total["kind"] != UNKNOWN and most - done > 1:
             ahead = (arms[leader]["mean"] - second) * arms[leader]["count"]
             safe = safe_pulls(ahead, total["mean"] - second, total["lower"], np.inf, DOUBT)
             n = min(most - done, max(1, whole(safe)))
+        done += n
+        if tilt is not None and aimed:
+            reward = draw_aimed(tilt, total, law, table, n, rng)
+            gained += reward
+            earn(arms, leader, reward, 0.0, n)
+            continue
         if n == 1:
             earn_one(arms, leader, law, table, rng)
         else:
             earn_many(arms, leader, total, law, table, n, rng)
-        done += n
+    if tilt is not None and aimed:
+        note(tilt, total, law, table, done, gained)
     return done
 
 

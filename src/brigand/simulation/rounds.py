@@ -11,7 +11,8 @@ from brigand.environments.totals import safe_pulls
 from brigand.jit import kernel
 from brigand.policies.base import Table
 from brigand.policies.forced import sequences
-from brigand.simulation.blocks import DOUBT, earn_many, enter_round, whole
+from brigand.simulation.blocks import DOUBT, earn_many, earn_tilted, enter_round, whole
+from brigand.simulation.tilt import Tilt, is_tilted
 
 MARGIN = 3.0
 """The bar lies this many times as far below the leader's mean as the leader's whole future needs."""
@@ -54,10 +55,11 @@ def safe_rounds(
     leader: int,
     second: float,
     stop: int,
+    most: float,
 ) -> tuple[int, int, int]:
     """Return how many rounds from now on are certain, the steps by which last pulls move, and the new step.
 
-    A round has just begun, and the threshold is at least K.
+    A round has just begun, and the threshold is at least K. No more than `most` rounds are returned.
     """
     step = clock["step"]
     wait = whole(np.ceil(clock["threshold"]))
@@ -81,7 +83,6 @@ def safe_rounds(
     bar = arms[leader]["mean"] - margin
     pulls = safe_pulls(margin * n, totals[leader]["mean"] - bar, proxy, np.inf, doubt)
     room = min(stop - edge, whole(pulls))
-    most = np.inf
     for k in range(len(arms)):
         if k != leader:
             below = bar - arms[k]["mean"]
@@ -109,6 +110,7 @@ def play_rounds(
     moved: int,
     step: int,
     rng: np.random.Generator,
+    tilt: Tilt | None,
 ) -> None:
     """Play whole rounds: every other arm is forced once in each, the leader has the other steps."""
     for k in range(len(arms)):
@@ -118,6 +120,14 @@ def play_rounds(
         else:
             arms[k]["last"] += moved
             arms[k]["forced"] += n
+        # The bound that these rounds rest on allows for tilts away from the bar only.
+        if (
+            tilt is not None
+            and leader != tilt.best
+            and (k == tilt.best or (k == leader and is_tilted(tilt, k)))
+        ):
+            earn_tilted(arms, k, totals[k], laws[k], table, n, rng, tilt, clock)
+            continue
         earn_many(arms, k, totals[k], laws[k], table, n, rng)
     last = step
     k = 0

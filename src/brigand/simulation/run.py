@@ -117,7 +117,7 @@ def simulate(
         for p, policy in enumerate(plan.policies.values())
         for chunk in _chunks(plan, methods[p])
     ]
-    _run_all(jobs, threads, shape[0] * shape[1], progress)
+    run_all(jobs, threads, shape[0] * shape[1], progress)
     return Results.from_arrays(plan, methods, regret, pulls, forced)
 
 
@@ -180,7 +180,7 @@ def _chunks(plan: Plan, method: str) -> list[range]:
     return [range(first, min(first + size, total)) for first in range(0, total, size)]
 
 
-def _run_all(
+def run_all(
     jobs: Sequence[Callable[[threading.Event], int]],
     threads: int,
     total: int,

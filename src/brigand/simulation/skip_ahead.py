@@ -32,7 +32,9 @@ from brigand.simulation.blocks import (
     CLOCK,
     advance,
     all_known,
+    earn,
     earn_some,
+    earn_tilted,
     enter_round,
     find_leader,
     next_stop,
@@ -43,6 +45,7 @@ from brigand.simulation.blocks import (
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.rounds import play_rounds, safe_rounds
 from brigand.simulation.step import score
+from brigand.simulation.tilt import Tilt, aim_greedy, draw_aimed, is_tilted, most_rounds, note, weigh
 
 AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
@@ -69,8 +72,12 @@ def play_fe(
     rng: np.random.Generator,
     pulls: NDArray[np.int64],
     regret: NDArray[np.float64],
+    tilt: Tilt | None = None,
 ) -> None:
-    """Play FE without a window; ``clock["events"]`` counts what was decided at once."""
+    """Play FE without a window; ``clock["events"]`` counts what was decided at once.
+
+    With a `tilt`, rewards of the best arm and its rival are tilted, and the run is weighed at checkpoints.
+    """
     n_arms = len(arms)
     counts = np.zeros((len(world.starts), n_arms), np.int64)
     for checkpoint in range(len(checkpoints)):
@@ -83,8 +90,11 @@ def play_fe(
             if clock["seen"] == 0 and clock["round"] > 0 and clock["threshold"] >= n_arms > 1:
                 leader, second = find_leader(arms, uniform)
                 if arms[leader]["mean"] > second and all_known(world.totals[phase]):
+                    limit = np.inf
+                    if tilt is not None:
+                        limit = most_rounds(tilt, clock, leader)
                     rounds, moved, end = safe_rounds(
-                        parameters, clock, arms, memory, world.totals[phase], leader, second, stop
+                        parameters, clock, arms, memory, world.totals[phase], leader, second, stop, limit
                     )
                     if rounds > 0:
                         for k in range(n_arms):
@@ -103,6 +113,7 @@ def play_fe(
                             moved,
                             end,
                             rng,
+                            tilt,
                         )
                         continue
 
@@ -114,6 +125,11 @@ def play_fe(
             if arms[oldest]["last"] == 0 or step - arms[oldest]["last"] >= wait:
                 arms[oldest]["forced"] += 1
                 counts[phase, oldest] += 1
+                if tilt is not None and is_tilted(tilt, oldest):
+                    total, law = world.totals[phase, oldest], world.laws[phase, oldest]
+                    earn_tilted(arms, oldest, total, law, world.table, 1, rng, tilt, clock)
+                    advance(parameters, clock, arms, memory, oldest, 1)
+                    continue
                 pull_once(
                     parameters, clock, arms, memory, world.laws[phase, oldest], world.table, oldest, rng
                 )
@@ -126,6 +142,14 @@ def play_fe(
                 continue
 
             leader, second = find_leader(arms, uniform)
+            if tilt is not None and leader == tilt.best and aim_greedy(tilt, clock, arms, second):
+                total, law = world.totals[phase, leader], world.laws[phase, leader]
+                reward = draw_aimed(tilt, total, law, world.table, 1, rng)
+                note(tilt, total, law, world.table, 1, reward)
+                earn(arms, leader, reward, 0.0, 1)
+                advance(parameters, clock, arms, memory, leader, 1)
+                counts[phase, leader] += 1
+                continue
             most = 1
             # A tie is decided anew at every step, and so is a pull that ends the round.
             if arms[leader]["mean"] > second and (
@@ -144,10 +168,14 @@ def play_fe(
                 second,
                 most,
                 rng,
+                tilt,
+                clock,
             )
             advance(parameters, clock, arms, memory, leader, n)
             counts[phase, leader] += n
         score(counts, world.gaps, pulls[checkpoint], regret[checkpoint : checkpoint + 1])
+        if tilt is not None:
+            tilt.weight[checkpoint] = weigh(tilt)
 
 
 @kernel
