@@ -9,9 +9,7 @@ from scipy import stats
 import brigand as br
 from strength import runs, some
 
-spec = importlib.util.spec_from_file_location(
-    "coverage_of_means", Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-)
+spec = importlib.util.spec_from_file_location("means", Path(__file__).parents[2] / "benchmarks" / "means.py")
 table = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(table)
 

@@ -1,6 +1,6 @@
 """How often intervals of FE-Exp's mean regret hold it: the table of docs/statistics.md.
 
-    python benchmarks/coverage.py
+    python benchmarks/means.py
 
 A pool of 200,000 runs stands for the law of a run; its mean is the truth. Samples are drawn from it.
 """
