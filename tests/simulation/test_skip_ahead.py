@@ -12,6 +12,9 @@ import brigand as br
 from brigand.environments.totals import safe_pulls
 from brigand.simulation import blocks
 from brigand.simulation.blocks import earn, earn_many
+from brigand.simulation.plan import make_plan
+from brigand.simulation.skip_ahead import SkipRunner
+from brigand.simulation.step import Runner
 from strength import runs, some
 
 SEQUENCES = [
@@ -83,13 +86,14 @@ def test_random_sequences_end_and_have_the_counts_of_stepping(part):
     """With slopes of 0.28 or 1.1 a rounded sum once said that an arm was due, and no step was made."""
     rng = np.random.default_rng(part)
     found = [br.Linear(slope) for slope in (0.14, 0.28, 1.1, 2.2, 2.7)] if part == 0 else []
-    found += [random_sequence(rng) for _ in range(runs(20, 300))]
+    found += [random_sequence(rng) for _ in range(runs(100, 10_000))]
     for sequence in found:
         environment = constants(*rng.permutation(int(rng.integers(1, 6))) / 5)  # no ties
-        horizon = int(rng.integers(1, 3000))
-        step, skip = both(environment, br.ForcedExploration(sequence), horizon, 1)
+        horizon, policy = int(rng.integers(1, 3000)), br.ForcedExploration(sequence)
+        plan = make_plan(environment, {"x": policy}, horizon, 1, 0, [horizon])
+        step, skip = (runner(plan, policy).run((0,)) for runner in (Runner, SkipRunner))
         for name in ("pulls", "forced"):
-            assert np.array_equal(step[name], skip[name]), (sequence, environment, horizon, name)
+            assert np.array_equal(getattr(step, name), getattr(skip, name)), (sequence, environment, horizon)
 
 
 @pytest.mark.parametrize("horizon", [10**12 + 1, 10**15, 2**53 - 1, 2**53])
