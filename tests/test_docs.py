@@ -135,6 +135,7 @@ def shell(folder, *lines):
     return done.stdout
 
 
+@pytest.mark.full
 def test_the_shell_lines_on_live_bandits_run_in_order_in_an_empty_folder(tmp_path):
     lines = [line for line in shell_lines("docs/live.md") if "pip" not in line]
     printed = shell(tmp_path, *lines)
@@ -153,6 +154,7 @@ def study_lines(path):
     return [line for line in shell_lines(path) if re.match("brigand (run|compare|plot|report|schema) ", line)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "path",
     some(["README.md", "docs/studies.md"], ["docs/studies.md"]),  # the former compiles all the paper's

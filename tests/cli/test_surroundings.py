@@ -96,6 +96,7 @@ def test_figures_are_written_whatever_backend_is_inherited(tmp_path, monkeypatch
     assert (tmp_path / "x.png").exists()
 
 
+@pytest.mark.full
 def test_warnings_take_one_line(tmp_path):
     study = STUDY.replace("e[0]", "環境")
     (tmp_path / "study.yaml").write_text(study, encoding="utf-8")

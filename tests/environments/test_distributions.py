@@ -467,6 +467,7 @@ def sums():
     return numba.njit(error_model="numpy")(fill)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("n", [2**30, 2**53])
 @pytest.mark.parametrize(
     "arm",

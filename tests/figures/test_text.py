@@ -95,6 +95,7 @@ policies:
 """
 
 
+@pytest.mark.full
 def test_a_study_is_drawn_and_reported_with_such_names(tmp_path):
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
     run_study(tmp_path / "study.yaml", tmp_path / "out", workers=1)

@@ -120,6 +120,7 @@ def remembered(name, policy, history, state, before):
         yield arm, reward, weight
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", [name for name in FORGETFUL if name != "Ada-ILTCB+"])
 def test_estimates_are_of_what_is_not_forgotten(name):
     """Against weighted means over the history; rewards are the ends of the range, so that ones stay ones."""
@@ -185,6 +186,7 @@ def after_a_change(policy, n=400):
     return bandit, decisions[-n // 2 :]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", some(["SW-UCB", "EXP3.S"], ["SW-UCB"]))
 def test_after_a_change_the_best_arm_is_not_explored(name):
     policy = {"SW-UCB": br.SlidingWindowUCB(window=100), "EXP3.S": br.EXP3S(0.02, 0.2)}[name]
@@ -199,6 +201,7 @@ def test_after_a_change_the_best_arm_is_not_explored(name):
     assert all(words in decision.reason for decision in of_b)
 
 
+@pytest.mark.full
 def test_words_for_what_is_forgotten_discounted_or_weighted():
     def second(policy, rewards, **given):
         bandit = br.Bandit(["a", "b"], policy, seed=1, horizon=50)

@@ -105,6 +105,7 @@ def test_the_report_needs_nothing_else(page, text):
     assert [attributes for tag, attributes in page.elements if tag == "script"] == [{}]
 
 
+@pytest.mark.full
 def test_ids_are_unique_and_references_lead_somewhere(page, text):
     ids = page.all("id")
     assert len(set(ids)) == len(ids)
