@@ -2,7 +2,8 @@
 
     python benchmarks/means.py
 
-A pool of 200,000 runs stands for the law of a run; its mean is the truth. Samples are drawn from it.
+A pool of 200,000 runs stands for the law of a run; its mean is the truth. Samples are drawn from it. The same
+with weighted runs (`brigand.rare_regret`), drawn from each stratum of a pool of 100,000.
 """
 
 import numpy as np
@@ -36,25 +37,48 @@ def pool(environment, horizon, runs=POOL, seed=0):
 def coverage(regrets, worst, size, samples=SAMPLES, seed=0):
     """Return how often Student's interval and `Results.summary`'s hold the mean of all regrets."""
     rng, truth = np.random.default_rng(seed), regrets.mean()
+    quantile = stats.t.ppf(0.975, size - 1)
     student = ours = 0
     for _ in range(samples):
         sample = regrets[rng.integers(0, len(regrets), size)]
-        low, high = stats.t.interval(0.95, size - 1, sample.mean(), stats.sem(sample))
+        half = quantile * sample.std(ddof=1) / size**0.5
+        low, high = sample.mean() - half, sample.mean() + half
         student += low <= truth <= high
         ours += low <= truth <= high + worst * (1 - 0.05 ** (1 / size))
     return student / samples, ours / samples
 
 
+def coverage_of_weighted(environment, horizon, size, samples=SAMPLES, seed=0):
+    """Return how often 1.96 standard errors on both sides of a weighted mean hold the pool's."""
+    policy = br.ForcedExploration(br.Exponential())
+    found = br.rare_regret(environment, policy, horizon, POOL // 2, seed + 1)
+    products = found.weights[:, -1] * found.regret[:, -1]
+    strata = [products[found.targets == target] for target in np.unique(found.targets)]
+    rng, truth, hits = np.random.default_rng(seed), products.mean(), 0
+    for _ in range(samples):
+        mean = variance = 0.0
+        for stratum in strata:
+            share = len(stratum) / len(products)
+            drawn = stratum[rng.integers(0, len(stratum), max(2, round(share * size)))]
+            mean += share * drawn.mean()
+            variance += share**2 * drawn.var(ddof=1) / len(drawn)
+        hits += abs(mean - truth) <= 1.96 * variance**0.5
+    return hits / samples
+
+
 def main():
     """Print the table."""
-    print("| problem | n | Student | `summary()` | unseen |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| problem | n | Student | `summary()` | unseen | weighted |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, (environment, horizon) in PROBLEMS.items():
         regrets = pool(environment, horizon)
         worst = float(environment.worst_regret(horizon))
         for size in SIZES:
             student, ours = coverage(regrets, worst, size)
             unseen = worst * (1 - 0.05 ** (1 / size))
-            print(f"| {name} | {size:,} | {student:.1%} | {ours:.1%} | {unseen:,.0f} |", flush=True)
+            weighted = f"{coverage_of_weighted(environment, horizon, size):.1%}" if size >= 100 else "–"
+            row = (name, f"{size:,}", f"{student:.1%}", f"{ours:.1%}", f"{unseen:,.3g}", weighted)
+            print("| " + " | ".join(row) + " |", flush=True)
 
 
 if __name__ == "__main__":

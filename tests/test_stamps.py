@@ -362,13 +362,14 @@ def test_a_function_whose_file_was_edited_counts_as_it_is_in_memory(tmp_path, mo
 
 
 def test_pieces_know_the_code_of_a_policy_and_of_no_other():
-    """The modules behind MOSS: its own, shared kernels, the simulator; no other policy."""
+    """The modules behind MOSS: its own, what all share, the simulator; no other policy."""
     found = {}
     stamps._collect("brigand.policies.ucb.moss", "brigand", found)
     stamps._collect("brigand.simulation.step", "brigand", found)
     policies = {name for name in found if name.startswith("brigand.policies.")}
     kernels = {f"brigand.policies.kernels.{name}" for name in ("choices", "arithmetic")}
-    assert policies == {"brigand.policies.base", "brigand.policies.ucb.moss", *kernels}
+    shared = {"brigand.policies.base", "brigand.policies.given", *kernels}
+    assert policies == {"brigand.policies.ucb.moss", *shared}
     assert "brigand.environments.draw" in found
     assert len({code_stamp(policy, "step") for policy in (br.MOSS(), br.UCB1(), br.KLUCB())}) == 3
     assert code_stamp(br.MOSS(), "step") == code_stamp(br.MOSS(anytime=True), "step")

@@ -35,8 +35,9 @@ FORMULAS = ["$c=0$", r"$\epsilon$-greedy", "order (log T)$^2$", "$x$, $5"]
 
 def curves(*names):
     index = pd.MultiIndex.from_product([names, [1, 10, 100]], names=["policy", "step"])
-    columns = ("mean", "low", "high", "median", "q10", "q90")
-    return pd.DataFrame({column: [1.0, 5, 9] * len(names) for column in columns}, index)
+    columns = ("mean", "median", "q10", "q90")
+    table = pd.DataFrame({column: [1.0, 5, 9] * len(names) for column in columns}, index)
+    return table.assign(top=0.0, replications=100)
 
 
 def drawn(figure, tmp_path):
@@ -66,7 +67,7 @@ def test_formulas_are_drawn(tmp_path):
 
 
 def test_a_sweep_shows_names_as_they_were_typed(tmp_path):
-    row = {"panel": "$5 vs $10", "mean": 1.0, "low": 0.5, "high": 1.5}
+    row = {"panel": "$5 vs $10", "mean": 1.0, "q10": 0.5, "q90": 1.5}
     table = pd.DataFrame([row | {"line": line, "x": x} for line in ("_x", "A$$AP") for x in (1, 2)])
     found = drawn(comparison.sweep(table, "a$b$c", "$5_vs_$10", "5 runs"), tmp_path)
     assert {"$5 vs $10", "_x", "A$$AP", "a$b$c", "$5_vs_$10"} <= set(found)

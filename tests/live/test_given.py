@@ -66,7 +66,9 @@ def test_true_is_one_where_rewards_are_zero_or_one():
     assert bandit.tell(first.id, True) == bandit.tell(second.id, np.False_) == "learned"
     assert bandit.tell(first.id, 1) == "repeated"
     assert bandit.history()["reward"].to_list()[:2] == [1.0, 0.0]
-    with pytest.warns(UserWarning, match=r"^UCB1\(.*\) was told a range, and 40 is outside: it is learned"):
+    with pytest.warns(
+        UserWarning, match=r"^decision 3: UCB1\(.*\) was told a range, and 40 is outside: it is learned"
+    ):
         assert bandit.tell(third.id, 40) == "learned"
     strict = br.Bandit(["a"], br.ThompsonBeta())
     with pytest.raises(br.UnsupportedRewardError, match=r"\[0, 1\], not 40\.0\. Nothing was told"):

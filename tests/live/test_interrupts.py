@@ -97,7 +97,9 @@ def scene_interrupted_everywhere(url, name, every):
     clock = Clock()
     bandit = made(url, clock)
     twin = Twin(bandit)
-    tried, kept, at, n = 0, 0, 0, 0
+    # Nothing is interrupted at points up to 0: the second time all are counted, also in CPython 3.12 and 3.13,
+    # which trace the instructions of a function from its second call on.
+    tried, kept, at, n = 0, 0, -stride * every, 0
     while at <= n:
         bandit.ask()
         clock.now += 2
@@ -107,8 +109,8 @@ def scene_interrupted_everywhere(url, name, every):
             bandit.add_arm(f"arm {at}")
         before = len(log(bandit))
         passed = interrupted(call, bandit, at)
-        n = n or passed
-        tried += passed == at
+        n = passed if at <= 0 else n
+        tried += passed == at > 0
         made_now = [event.kind for event in log(bandit, before) if event.kind != DEFAULT]
         assert made_now in ([], events)
         kept += made_now == events

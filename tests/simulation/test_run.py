@@ -301,7 +301,7 @@ def test_an_error_of_a_table_names_the_arm_and_the_step(policy, reward, match):
 
 
 def test_a_run_that_takes_hours_says_so_and_what_would_not(monkeypatch):
-    monkeypatch.setattr(run, "_run_all", lambda *_: None)
+    monkeypatch.setattr(run, "run_all", lambda *_: None)
     env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
     policies = {"FE": br.ForcedExploration(br.Linear()), "U": br.UCB1(0, 1)}
     with pytest.warns(UserWarning, match=r"2e\+12 steps.* take about 8 hours.*method='skip' .* for 'FE'\.$"):

@@ -42,7 +42,7 @@ def bounds(environment: Environment, policy: Policy, horizon: int) -> tuple[Boun
     >>> env = br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(1, 1)])
     >>> fe = br.theory.bounds(env, br.ForcedExploration(br.Linear()), 10_000)
     >>> [(b.name, b.version, round(float(b.regret(10_000)), 1)) for b in fe if b.kind == "upper"][1]
-    ('Theorem 1', 'corrected', 672.5)
+    ('Theorem 1', 'corrected', 274.7)
     """
     if not isinstance(environment, Environment):
         raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
