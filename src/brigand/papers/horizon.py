@@ -69,8 +69,9 @@ def study(
     Returns
     -------
     xarray.Dataset
-        Of the regret: ``mean``, ``low``, ``high`` (1.96 standard errors on both sides), ``median``, ``quantile`` (99 %). And
-        ``stuck``, the share of runs that end on a wrong arm. All over (problem, policy, horizon).
+        Of the regret: ``mean``, ``low`` and ``high`` (1.96 standard errors on both sides), ``median``,
+        ``quantile`` (99 %). And ``stuck``, the share of runs that end on a wrong arm. All over (problem,
+        policy, horizon).
     """
     import xarray as xr
 

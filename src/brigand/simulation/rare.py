@@ -72,16 +72,25 @@ class RareRegret:
     targets : int64 array of shape (runs,)
         Until which round the best arm was to look bad; 0 where nothing was tilted. Each value is had by a
         fixed number of runs, a stratum.
+    usual: float64 array of shape (checkpoints,)
+        About the regret of a run that is never stuck, known without any run.
     """
 
     steps: NDArray[np.int64]
     regret: Floats
     weights: Floats
     targets: NDArray[np.int64]
+    usual: Floats
 
     def mean(self, step: int | None = None) -> Estimate:
-        """Return the mean regret at a checkpoint, by default the last."""
-        return self._estimate(self.regret[:, self._at(step)], step)
+        """Return the mean regret at a checkpoint, by default the last.
+
+        As weights have the expectation 1, the mean of weight times (regret - usual) is what is added to the
+        usual regret: so the weights' own noise counts only for what is not usual.
+        """
+        at = self._at(step)
+        added = self._estimate(self.regret[:, at] - self.usual[at], step)
+        return Estimate(float(self.usual[at]) + added.value, added.error)
 
     def exceeds(self, threshold: float, step: int | None = None) -> Estimate:
         """Return the probability that the regret exceeds a threshold: best the one that the runs aimed at."""
@@ -193,7 +202,7 @@ def rare_regret(
 
     chunks = [range(first, min(first + CHUNK_SKIPS, runs)) for first in range(0, runs, CHUNK_SKIPS)]
     run_all([partial(work, chunk) for chunk in chunks], check_workers(workers), runs, progress)
-    return RareRegret(plan.checkpoints, regret, weights, runner.targets[runner.components])
+    return RareRegret(plan.checkpoints, regret, weights, runner.targets[runner.components], runner.usual)
 
 
 @functools.cache
@@ -235,6 +244,7 @@ class RareRunner:
     ----------
     targets : int64 array of shape (components,)
     components : int64 array of shape (runs,)
+    usual : float64 array of shape (checkpoints,)
     """
 
     def __init__(self, plan: Plan, policy: Policy, threshold: float | None = None) -> None:
@@ -257,6 +267,7 @@ class RareRunner:
         sizes = [runs - sum(sizes), *sizes]
         self.targets = np.array(aims)
         self._ends = np.interp(self.targets, rounds, steps)
+        self.usual = np.interp(plan.checkpoints, steps, rounds) * environment.gaps[0].sum()
         self.components = np.repeat(np.arange(len(sizes)), sizes)
         self._shares = np.array(sizes) / runs
 
