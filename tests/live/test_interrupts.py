@@ -60,26 +60,9 @@ PLACES = ("CALL", "RESUME", "JUMP_BACKWARD")
 def interrupted(call, bandit, at):
     """Call, and interrupt that at the point number `at` in these rooms; return how many points it passed.
 
-    A signal is handled where a function begins or goes on, around a call of another one, and where it loops.
+    A signal is handled where a function begins or goes on, after it called another one, and where it loops.
     """
-    points = 0
-
-    def reach():
-        nonlocal points
-        points += 1
-        if points == at:
-            raise KeyboardInterrupt
-
-    watch = traced if sys.version_info < (3, 12) else monitored
-    try:
-        watch(reach, call, bandit)
-    except KeyboardInterrupt:
-        assert points == at
-    return points
-
-
-def traced(reach, call, bandit):
-    before = {}
+    points, before = 0, {}
 
     def enter(frame, *_):
         if not frame.f_code.co_filename.startswith(ROOMS):
@@ -88,41 +71,24 @@ def traced(reach, call, bandit):
         return count
 
     def count(frame, what, _):
+        nonlocal points
         if what == "opcode":
             last = before.get(frame)
             before[frame] = frame.f_lasti
             if last is not None and dis.opname[frame.f_code.co_code[last]].startswith(PLACES):
-                reach()
+                points += 1
+                if points == at:
+                    raise KeyboardInterrupt
         return count
 
     sys.settrace(enter)
     try:
         call(bandit)
+    except KeyboardInterrupt:
+        assert points == at
     finally:
         sys.settrace(None)
-
-
-def monitored(reach, call, bandit):
-    """Tracing instructions misses some of them in CPython 3.12 and 3.13."""
-    monitoring = sys.monitoring
-    events = monitoring.events
-    kinds = (events.PY_START, events.PY_RESUME, events.CALL, events.JUMP)
-
-    def count(code, *_):
-        if code.co_filename.startswith(ROOMS):
-            reach()
-
-    monitoring.use_tool_id(monitoring.DEBUGGER_ID, "interrupts")
-    try:
-        for kind in kinds:
-            monitoring.register_callback(monitoring.DEBUGGER_ID, kind, count)
-        monitoring.set_events(monitoring.DEBUGGER_ID, sum(kinds))
-        call(bandit)
-    finally:
-        monitoring.set_events(monitoring.DEBUGGER_ID, 0)
-        for kind in kinds:
-            monitoring.register_callback(monitoring.DEBUGGER_ID, kind, None)
-        monitoring.free_tool_id(monitoring.DEBUGGER_ID)
+    return points
 
 
 def scene_interrupted_everywhere(url, name, every):
@@ -152,6 +118,10 @@ def scene_interrupted_everywhere(url, name, every):
     return tried, kept, n
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12),
+    reason="CPython 3.12 and 3.13 trace the instructions of a function incompletely",
+)
 @pytest.mark.every(3)
 @pytest.mark.parametrize("place", ["memory", "store"])
 @pytest.mark.parametrize("name", CALLS)

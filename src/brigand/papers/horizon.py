@@ -2,7 +2,7 @@
 
 The paper's Remark 1 claims (log T)^2 for a fixed problem and sqrt(T) log T for all problems together;
 ``docs/horizon.md`` says what the picture shows. Possible only by skipping (`brigand.simulation.skip_ahead`).
-Means are carried by rare runs, and are those of weighted runs (`brigand.simulation.rare`).
+FE-Exp's means are carried by rare runs, and are those of weighted runs (`brigand.simulation.rare`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
 from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
-from brigand.simulation.rare import FEWEST, rare_regret
+from brigand.simulation.rare import FEWEST, Estimate, rare_regret
 from brigand.simulation.run import simulate
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def study(
     horizons : tuple of int
         Increasing; each at least 10.
     runs : int
-        Replications of each policy, problem and horizon; for means a quarter as many weighted ones.
+        Replications of each policy, problem and horizon; for FE-Exp's mean a quarter as many weighted ones.
     seed, workers, progress
         As in `simulate`.
 
@@ -100,15 +100,13 @@ def study(
                     at = horizons.index(t)
                     regret = results["regret"].sel(step=t).to_numpy()
                     pulls = results["pulls"].sel(step=t) - results["pulls"].sel(step=int(t * (1 - END)))
-                    # Another seed: weighted runs of the same seed would begin with the same rewards.
-                    mean = rare_regret(
-                        environment,
-                        ForcedExploration(sequence),
-                        t,
-                        max(runs // WEIGHTED, FEWEST),
-                        seed + 1,
-                        workers=workers,
-                    ).mean()
+                    mean = Estimate(regret.mean(), regret.std(ddof=1) / np.sqrt(runs) if runs > 1 else np.nan)
+                    if isinstance(sequence, Exponential):
+                        # Another seed: weighted runs of the same seed would begin with the same rewards.
+                        weighted = max(runs // WEIGHTED, FEWEST)
+                        policy = ForcedExploration(sequence)
+                        found = rare_regret(environment, policy, t, weighted, seed + 1, workers=workers)
+                        mean = found.mean()
                     wrong = environment.gaps[0][pulls.argmax("arm").to_numpy()] > 0
                     values[:, p, s, at] = (
                         mean.value,
