@@ -503,6 +503,7 @@ print(bandit.summary().told.to_list(), br.trace(policy, [[0.0, 1.0]] * 9).tolist
 """
 
 
+@pytest.mark.full
 def test_without_a_compiler_the_numbers_are_the_same(tmp_path):
     printed = [
         subprocess.run(

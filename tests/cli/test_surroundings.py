@@ -82,7 +82,7 @@ def test_names_and_paths_are_printed_as_they_are(tmp_path, out):
     assert failed.stderr == f"Error: '{out}/x[/]' holds no study; `brigand run` makes one.\n"
 
 
-@pytest.mark.every(2)
+@pytest.mark.full
 @pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "nonsense"])
 def test_figures_are_written_whatever_backend_is_inherited(tmp_path, monkeypatch, backend):
     code = (

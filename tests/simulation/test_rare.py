@@ -37,7 +37,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.every(5)
+@pytest.mark.full
 @pytest.mark.parametrize("aimed", [False, True])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_weighted_runs_have_the_law_of_plain_runs(name, aimed):
