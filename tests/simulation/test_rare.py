@@ -125,7 +125,7 @@ def test_probabilities_are_the_enumerated_ones(means, base, horizon, pulls, exac
         runs(5000, 50_000),
         threshold=threshold,
     ).exceeds(threshold)
-    assert found.error < runs(0.15, 0.05) * exact
+    assert found.error < 0.15 * exact
     assert abs(found.value - exact) <= LEVEL * found.error
 
 
