@@ -155,7 +155,7 @@ def play_greedy(
     """Pull the leader until it has lost its lead, or `most` times; return how often."""
     done, gained, aimed = 0, 0.0, False
     if tilt is not None:
-        aimed = leader == tilt.rival and is_tilted(tilt, leader)
+        aimed = leader == tilt.pair.rival and is_tilted(tilt, leader)
         if aimed:
             aim(tilt, clock, arms, leader)
     while done < most and (done == 0 or arms[leader]["mean"] > second):

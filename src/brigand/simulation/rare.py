@@ -35,7 +35,7 @@ from brigand.simulation.blocks import ARM, CLOCK
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.run import CHUNK_SKIPS, run_all
 from brigand.simulation.skip_ahead import AT_ONCE, World, can_skip, play_fe
-from brigand.simulation.tilt import Tilt
+from brigand.simulation.tilt import Pair, Tilt
 
 FOR_MEAN, FOR_THRESHOLD = 0.6, 0.6
 """The share of the runs that are tilted for the mean, and those for a threshold where there is one."""
@@ -260,9 +260,9 @@ class RareRunner:
         self._arms = np.repeat(ARM, n_arms)
         self._parameters = policy.parameters(n_arms, plan.horizon)
         self._memory = policy.memory(n_arms, plan.horizon)
-        self._duel = Duel.of(environment)
+        self._pair = pair_of(environment)
         rounds, steps = planned(self._parameters, self._memory, n_arms, plan.horizon)
-        aims, shares = mixture(self._duel, environment.gaps[0], rounds, steps, threshold)
+        aims, shares = mixture(self._pair, environment.gaps[0], rounds, steps, threshold)
         sizes = [max(2, int(share * runs)) for share in shares[1:]]
         sizes = [runs - sum(sizes), *sizes]
         self.targets = np.array(aims)
@@ -279,14 +279,8 @@ class RareRunner:
         regret = np.empty((n, len(self._checkpoints)))
         weights = np.empty_like(regret)
         components = self.components[list(replications)]
-        duel = self._duel
         tilt = Tilt(
-            duel.best,
-            duel.rival,
-            duel.level,
-            duel.drift,
-            duel.variance,
-            duel.spread,
+            self._pair,
             self.targets,
             self._ends,
             self._shares,
@@ -314,30 +308,18 @@ class RareRunner:
         return regret, weights
 
 
-class Duel(NamedTuple):
-    """The best arm and the second best, as `Tilt` takes them; and the rate at which looking bad is rare."""
-
-    best: int
-    rival: int
-    level: float
-    drift: float
-    variance: float
-    spread: float
-    rate: float
-
-    @classmethod
-    def of(cls, environment: Environment) -> Duel:
-        """Return the duel: the best arm looks bad for n rounds with a probability of about exp(-n rate)."""
-        rival, best = (int(k) for k in np.argsort(environment.means[0], kind="stable")[-2:])
-        arm, second = environment.phases[0][best], environment.phases[0][rival]
-        total, law, table = environment.totals[0], environment.compiled.laws[0], environment.compiled.table
-        # No mean is at the end of the support.
-        low = arm.support[0]
-        level = max(second.mean, low + (arm.mean - low) / 100) if low > -math.inf else second.mean
-        theta = _solve(lambda x: tilted(total[best], law[best], table, x)[1] - level)
-        log_mgf, _, variance = tilted(total[best], law[best], table, theta)
-        spread = second.variance if total[rival]["kind"] != UNKNOWN else 0.0
-        return cls(best, rival, second.mean, -theta * variance, variance, spread, theta * level - log_mgf)
+def pair_of(environment: Environment) -> Pair:
+    """Return the best arm and its rival."""
+    rival, best = (int(k) for k in np.argsort(environment.means[0], kind="stable")[-2:])
+    arm, second = environment.phases[0][best], environment.phases[0][rival]
+    total, law, table = environment.totals[0], environment.compiled.laws[0], environment.compiled.table
+    # No mean is at the end of the support.
+    low = arm.support[0]
+    level = max(second.mean, low + (arm.mean - low) / 100) if low > -math.inf else second.mean
+    theta = _solve(lambda x: tilted(total[best], law[best], table, x)[1] - level)
+    log_mgf, _, variance = tilted(total[best], law[best], table, theta)
+    spread = second.variance if total[rival]["kind"] != UNKNOWN else 0.0
+    return Pair(best, rival, second.mean, -theta * variance, variance, spread, theta * level - log_mgf)
 
 
 def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> tuple[Floats, Floats]:
@@ -357,23 +339,23 @@ def planned(parameters: Any, memory: Table, n_arms: int, horizon: int) -> tuple[
 
 
 def mixture(
-    duel: Duel, gaps: Floats, rounds: Floats, steps: Floats, threshold: float | None
+    pair: Pair, gaps: Floats, rounds: Floats, steps: Floats, threshold: float | None
 ) -> tuple[list[int], list[float]]:
     """Return until which rounds the best arm is to look bad, first 0, and which share of the runs each has.
 
     For the mean: from where that is not rare to where it matters least, or to the number of rounds in T. For
     a threshold: until the regret exceeds it.
     """
-    worth = rounds[rounds * duel.rate - np.log(steps) <= RARE]
+    worth = rounds[rounds * pair.rate - np.log(steps) <= RARE]
     found: list[int] = []
     aim = float(worth[-1]) if len(worth) else 0.0
-    while aim >= 1 and (not found or aim * duel.rate >= USUAL):
+    while aim >= 1 and (not found or aim * pair.rate >= USUAL):
         found.append(round(aim))
         aim /= RATIO
     aimed: list[int] = []
     if threshold is not None:
-        others = gaps.sum() - gaps[duel.rival]
-        stuck = gaps[duel.rival] * (steps - rounds * (len(gaps) - 1)) + rounds * others
+        others = gaps.sum() - gaps[pair.rival]
+        stuck = gaps[pair.rival] * (steps - rounds * (len(gaps) - 1)) + rounds * others
         freed = (rounds[-1] - rounds) * gaps.sum()  # every wrong arm is forced once a round from then on
         aimed = [math.ceil(np.interp(threshold, stuck + freed, rounds))]
     targets, shares = [0], [1.0]

@@ -123,8 +123,8 @@ def play_rounds(
         # The bound that these rounds rest on allows for tilts away from the bar only.
         if (
             tilt is not None
-            and leader != tilt.best
-            and (k == tilt.best or (k == leader and is_tilted(tilt, k)))
+            and leader != tilt.pair.best
+            and (k == tilt.pair.best or (k == leader and is_tilted(tilt, k)))
         ):
             earn_tilted(arms, k, totals[k], laws[k], table, n, rng, tilt, clock)
             continue

@@ -142,7 +142,7 @@ def play_fe(
                 continue
 
             leader, second = find_leader(arms, uniform)
-            if tilt is not None and leader == tilt.best and aim_greedy(tilt, clock, arms, second):
+            if tilt is not None and leader == tilt.pair.best and aim_greedy(tilt, clock, arms, second):
                 total, law = world.totals[phase, leader], world.laws[phase, leader]
                 reward = draw_aimed(tilt, total, law, world.table, 1, rng)
                 note(tilt, total, law, world.table, 1, reward)

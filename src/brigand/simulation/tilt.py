@@ -33,13 +33,12 @@ GIVE_UP = 8.0
 """The best arm is not tilted where its lead times that tilt is more than this: it would hardly lose it."""
 
 
-class Tilt(NamedTuple):
-    """How arms are tilted, and the likelihoods of a run under every component of the mixture.
+class Pair(NamedTuple):
+    """The best arm and its rival, the second best.
 
     Attributes
     ----------
     best, rival : int
-        The best arm, and the second best.
     level : float
         The rival's mean.
     drift, variance : float
@@ -47,6 +46,25 @@ class Tilt(NamedTuple):
         under that tilt.
     spread : float
         The rival's variance; 0 if it is not tilted.
+    rate : float
+        The best arm looks bad for n rounds with a probability of about exp(-n rate).
+    """
+
+    best: int
+    rival: int
+    level: float
+    drift: float
+    variance: float
+    spread: float
+    rate: float
+
+
+class Tilt(NamedTuple):
+    """How arms are tilted, and the likelihoods of a run under every component of the mixture.
+
+    Attributes
+    ----------
+    pair : Pair
     targets : int64 array of shape (components,)
         Until which round the best arm is to look bad; 0: not tilted.
     ends : float64 array of shape (components,)
@@ -62,12 +80,7 @@ class Tilt(NamedTuple):
     weight : float64 array of shape (checkpoints,)
     """
 
-    best: int
-    rival: int
-    level: float
-    drift: float
-    variance: float
-    spread: float
+    pair: Pair
     targets: NDArray[np.int64]
     ends: NDArray[np.float64]
     shares: NDArray[np.float64]
@@ -88,27 +101,30 @@ def mills(x: float) -> float:
 @kernel
 def is_tilted(tilt: Tilt, arm: int) -> bool:
     """Return whether the rewards of an arm may be tilted."""
-    return arm == tilt.best or (arm == tilt.rival and tilt.spread > 0.0)
+    return arm == tilt.pair.best or (arm == tilt.pair.rival and tilt.pair.spread > 0.0)
 
 
 @kernel
 def aim(tilt: Tilt, clock: Any, arms: Table, arm: int) -> None:
     """Choose the tilts of the next reward of an arm, the best one or its rival."""
-    pulls = float(arms[tilt.best]["count"])
-    others = float(arms[tilt.rival]["count"])
-    deficit = pulls * (tilt.level - arms[tilt.best]["mean"]) if pulls > 0.0 else 0.0
-    excess = others * (arms[tilt.rival]["mean"] - tilt.level) if others > 0.0 else 0.0
+    pulls = float(arms[tilt.pair.best]["count"])
+    others = float(arms[tilt.pair.rival]["count"])
+    deficit = pulls * (tilt.pair.level - arms[tilt.pair.best]["mean"]) if pulls > 0.0 else 0.0
+    excess = others * (arms[tilt.pair.rival]["mean"] - tilt.pair.level) if others > 0.0 else 0.0
     for i in range(len(tilt.targets)):
         tilt.thetas[i] = 0.0
         left = float(tilt.targets[i] - clock["round"])
         if left > 0.0:
-            left += min(LONGEST_AFTER * tilt.targets[i], AFTER * tilt.variance / (tilt.drift * tilt.drift))
+            left += min(
+                LONGEST_AFTER * tilt.targets[i],
+                AFTER * tilt.pair.variance / (tilt.pair.drift * tilt.pair.drift),
+            )
             more = max(tilt.ends[i] - clock["step"], 1.0)
             ratio = (pulls + left) / (others + more)
-            deviation = math.sqrt(left * tilt.variance + ratio * ratio * more * tilt.spread)
-            x = (left * tilt.drift - deficit - ratio * excess) / deviation
+            deviation = math.sqrt(left * tilt.pair.variance + ratio * ratio * more * tilt.pair.spread)
+            x = (left * tilt.pair.drift - deficit - ratio * excess) / deviation
             if x > -6.0:
-                tilt.thetas[i] = (ratio if arm == tilt.rival else -1.0) / (deviation * mills(x))
+                tilt.thetas[i] = (ratio if arm == tilt.pair.rival else -1.0) / (deviation * mills(x))
 
 
 @kernel
@@ -118,8 +134,8 @@ def aim_greedy(tilt: Tilt, clock: Any, arms: Table, second: float) -> bool:
     A Brownian motion that is to come back to zero against its drift has the drift reversed: BACK would be 2.
     A little less has a smaller variance.
     """
-    lead = arms[tilt.best]["count"] * (arms[tilt.best]["mean"] - second)
-    theta = -BACK * tilt.drift / tilt.variance
+    lead = arms[tilt.pair.best]["count"] * (arms[tilt.pair.best]["mean"] - second)
+    theta = -BACK * tilt.pair.drift / tilt.pair.variance
     if -theta * lead > GIVE_UP:
         return False
     found = False
@@ -135,7 +151,7 @@ def aim_greedy(tilt: Tilt, clock: Any, arms: Table, second: float) -> bool:
 def most_rounds(tilt: Tilt, clock: Any, leader: int) -> float:
     """Return how many rounds may be played at once: while the best arm leads, nothing is tilted."""
     most = np.inf
-    if leader != tilt.best:
+    if leader != tilt.pair.best:
         for i in range(len(tilt.targets)):
             left = tilt.targets[i] - clock["round"]
             if left > 0:

@@ -172,7 +172,7 @@ LAWS = {
 def alarmed(policy, rewards):
     """Return whether there is an alarm among rewards in [0, 1] of a single arm."""
     scaled = (policy.low + (policy.high - policy.low) * rewards)[:, None]
-    return alarms(play(policy, scaled, compiled=len(rewards) > 1000)[1]) > 0
+    return alarms(play(policy, scaled, compiled=runs(False, True))[1]) > 0
 
 
 @pytest.mark.every(4)
@@ -182,9 +182,9 @@ def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     """Binomial test at level 1e-4."""
     n, horizon = runs(15, 400), runs(1000, 10_000)
     if name == "GLR":
-        n = runs(10, 60)
+        n = runs(10, 400)
     elif name == "GLR, all":  # a test after each reward, at each place
-        n, horizon = runs(2, 60), runs(300, 1000)
+        n, horizon = runs(2, 400), runs(300, 1000)
     found = sum(alarmed(BOUNDED[name], LAWS[law](np.random.default_rng(seed), horizon)) for seed in range(n))
     assert stats.binomtest(found, n, LEVEL, alternative="greater").pvalue > 1e-4
 
