@@ -7,7 +7,8 @@ FEW = 0.05
 INTERVAL = (
     "95 %: interval of the mean; its upper end counts unseen, what runs could add that are too rare (below 3 "
     "in n) to have been seen. worst 1 %: the share of the total that the worst 1 % of the runs carry; marked "
-    "where that is more than 5 % and more than the share of one run in n: such a mean hangs on few runs."
+    "where that is more than 5 %, and more than twice what their number explains: such a mean hangs on few "
+    "runs."
 )
 
 

@@ -51,7 +51,8 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         left.set_ylabel("cumulative pseudo-regret")
         style.step_axis(left, horizon)
         left.set_xlim(0, horizon * 1.02)
-        left.set_ylim(0, None)
+        # The ranges of runs may reach far above the means, which would then lie on the axis.
+        left.set_ylim(0, 1.25 * table["mean"].max() or None)
         right.set_title("median, and 10 % to 90 %")
         right.set_xlabel("step t, logarithmic axes")
         right.set_ylabel("cumulative pseudo-regret")
