@@ -613,7 +613,10 @@ MISTAKES = [
     (("create", "x", "--arm", "a", "--policy", "x" * 300), "unknown policy"),
     (("create", "x", "--arm", "a", "--policy", '{"type": "UCB1'), "the policy given is no JSON"),
     (("create", "x", "--arm", "a", "--policy", '{"type": "UCB"}'), "unknown type 'UCB'. Did you mean"),
-    (("create", "x", "--arm", "a", "--policy", '{"type": "UCB1", "lo": 1}'), "no UCB1 can be made"),
+    (
+        ("create", "x", "--arm", "a", "--policy", '{"type": "UCB1", "lo": 1}'),
+        "parameter of UCB1 'lo'. Did you mean 'low'?",
+    ),
     (("create", "x", "--arm", "a", "--policy", '{"type": "Linear"}'), "the JSON form of a Policy"),
     (("create", "x", "--arm", "a", "--policy", "{}"), "the JSON form of a Policy"),
     (("create", "x", "--arm", "a", "--policy", '{"type": "no_such:P"}'), "there is no module 'no_such'"),

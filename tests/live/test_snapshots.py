@@ -113,9 +113,9 @@ class Ledger:
             )
             if not self.recorded and of_arm:
                 assert math.isclose(
-                    line["forced"], sum(explored for _, _, explored, *_ in of_arm) / len(of_arm)
+                    line["explored"], sum(explored for _, _, explored, *_ in of_arm) / len(of_arm)
                 )
-                assert line["greedy"] == 1 - line["forced"]
+                assert line["greedy"] == 1 - line["explored"]
         history = bandit.history()
         assert history["arm"].tolist() == [self.rows[row][0] for row, *_ in self.decisions]
         rewards = [default if told is None else told for *_, told, default, _ in self.decisions]

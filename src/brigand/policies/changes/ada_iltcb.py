@@ -355,7 +355,12 @@ def estimate(parameters: Any, header: Header, arms: Table, memory: Table, arm: i
     return parameters.low + parameters.width * ((arms[arm]["total"] - before) / steps), steps
 
 
-WEIGHTED = Estimated("weighted mean", thing="step", scope=" of the epoch", none="an epoch has just begun")
+WEIGHTED = Estimated(
+    "weighted mean",
+    thing="step",
+    scope=" of the epoch",
+    none="nothing of {arm} is known in the epoch that has just begun",
+)
 
 
 @dataclass(frozen=True)
