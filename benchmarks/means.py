@@ -3,7 +3,8 @@
     python benchmarks/means.py
 
 A pool of 200,000 runs stands for the law of a run; its mean is the truth. Samples are drawn from it. The same
-with weighted runs (`brigand.rare_regret`), drawn from each stratum of a pool of 100,000.
+with weighted runs (`brigand.rare_regret`), drawn from each stratum of a pool of 100,000, and with differences
+of the regrets of FE-Exp and FE-Linear, as `brigand compare` has them.
 """
 
 import numpy as np
@@ -27,25 +28,34 @@ PROBLEMS = {
 }
 
 
-def pool(environment, horizon, runs=POOL, seed=0):
-    """Return the regrets at T of so many runs of FE-Exp."""
-    policy = {"FE": br.ForcedExploration(br.Exponential())}
+def pool(environment, horizon, runs=POOL, seed=0, sequence=br.Exponential()):  # noqa: B008
+    """Return the regrets at T of so many runs of FE."""
+    policy = {"FE": br.ForcedExploration(sequence)}
     results = br.simulate(environment, policy, horizon, runs, seed, method="skip", checkpoints=[horizon])
     return results.dataset["regret"].to_numpy().ravel()
 
 
-def coverage(regrets, worst, size, samples=SAMPLES, seed=0):
-    """Return how often Student's interval and `Results.summary`'s hold the mean of all regrets."""
+def coverage(regrets, worst, size, samples=SAMPLES, seed=0, below=0.0):
+    """Return how often Student's interval and `Results.summary`'s hold the mean of all regrets.
+
+    Differences of regrets are as low as minus `below`.
+    """
     rng, truth = np.random.default_rng(seed), regrets.mean()
     quantile = stats.t.ppf(0.975, size - 1)
     student = ours = 0
     for _ in range(samples):
         sample = regrets[rng.integers(0, len(regrets), size)]
         half = quantile * sample.std(ddof=1) / size**0.5
-        low, high = sample.mean() - half, sample.mean() + half
+        low, high, rare = sample.mean() - half, sample.mean() + half, 1 - 0.05 ** (1 / size)
         student += low <= truth <= high
-        ours += low <= truth <= high + worst * (1 - 0.05 ** (1 / size))
+        ours += low - below * rare <= truth <= high + worst * rare
     return student / samples, ours / samples
+
+
+def differences(environment, horizon, runs=POOL, seed=0):
+    """Return the regrets of FE-Exp less those of as many other runs of FE-Linear."""
+    ours = pool(environment, horizon, runs, seed)
+    return ours - pool(environment, horizon, runs, seed + 1, br.Linear())
 
 
 def coverage_of_weighted(environment, horizon, size, samples=SAMPLES, seed=0):
@@ -79,6 +89,14 @@ def main():
             weighted = f"{coverage_of_weighted(environment, horizon, size):.1%}" if size >= 100 else "–"
             row = (name, f"{size:,}", f"{student:.1%}", f"{ours:.1%}", f"{unseen:,.3g}", weighted)
             print("| " + " | ".join(row) + " |", flush=True)
+    print("\n| problem | n | Student | `compare` |")
+    print("| --- | ---: | ---: | ---: |")
+    for name, (environment, horizon) in PROBLEMS.items():
+        found = differences(environment, horizon)
+        worst = float(environment.worst_regret(horizon))
+        for size in SIZES:
+            student, ours = coverage(found, worst, size, below=worst)
+            print(f"| {name} | {size:,} | {student:.1%} | {ours:.1%} |", flush=True)
 
 
 if __name__ == "__main__":

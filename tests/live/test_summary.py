@@ -215,6 +215,18 @@ def test_bad_arguments_of_a_summary_are_refused(given, match):
         bandit.summary(**given)
 
 
+def test_a_reward_outside_of_the_support_is_named():
+    """Of a mean inside of it, too; by a bandit that was restored, too."""
+    bandit = br.Bandit(["a", "b"], FE)
+    bandit.record([("a", 0.5), ("b", -0.5), ("b", 0.9), ("b", 8)])
+    for asked in (bandit, br.Bandit.restore(bandit.snapshot())):
+        with pytest.raises(br.InvalidValueError, match=r"a reward of 'b' was -0\.5"):
+            asked.summary(support=(0, 10))
+        with pytest.raises(br.InvalidValueError, match=r"a reward of 'b' was 8\.0"):
+            asked.summary(support=(-1, 1))
+        assert (asked.summary(support=(-0.5, 8))["interval"] == "exact").all()
+
+
 def test_a_bandit_without_any_decision():
     bandit = br.Bandit(["a", "b"], THOMPSON)
     summary = bandit.summary()

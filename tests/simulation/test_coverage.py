@@ -27,6 +27,15 @@ def test_the_interval_holds_the_mean_at_least_as_often_as_stated(name):
             assert student < 0.6  # which is why
 
 
+def test_so_does_the_interval_of_a_difference():
+    """As above; the test of `compare` has its formula."""
+    environment, horizon = table.PROBLEMS["gap 0.3, T = 10^5"]
+    found = table.differences(environment, horizon, runs(5000, 50_000), seed=1)
+    worst = float(environment.worst_regret(horizon))
+    student, ours = table.coverage(found, worst, 100, runs(300, 2000), below=worst)
+    assert student < 0.6 < 0.93 <= ours
+
+
 def test_the_table_uses_the_interval_of_the_summary():
     environment, horizon = table.gaussians(0, 0.3), 1000
     results = br.simulate(environment, {"x": br.ForcedExploration()}, horizon, 50, method="skip")

@@ -112,11 +112,19 @@ class Environment(Spec):
 
     def worst_regret(self, steps: ArrayLike) -> NDArray[np.float64]:
         """Return the regret after some steps, of the shape of `steps`, of always pulling the worst arm."""
+        return self._over_phases(steps, self.gaps.max(axis=1))
+
+    def best_total(self, steps: ArrayLike) -> NDArray[np.float64]:
+        """Return what each step's best arm pays in the mean over some steps, of the shape of `steps`."""
+        return self._over_phases(steps, self.means.max(axis=1))
+
+    def _over_phases(self, steps: ArrayLike, each: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add a number for each step, which depends on the phase, up to and including some steps."""
         at = np.asarray(steps, np.float64)[..., None]
         starts = np.array(self.starts, np.float64)
         ends = np.append(starts[1:] - 1, np.inf)
         spent = np.clip(np.minimum(at, ends) - (starts - 1), 0, None)
-        return np.asarray((spent * self.gaps.max(axis=1)).sum(axis=-1))
+        return np.asarray((spent * each).sum(axis=-1))
 
     @functools.cached_property
     def reach(self) -> float:

@@ -22,4 +22,4 @@ class Measured(Protocol):
     def environments(self) -> tuple[Environment, ...]: ...  # noqa: D102
     @property
     def policies(self) -> Mapping[str, Policy]: ...  # noqa: D102
-    def statistics(self) -> pd.DataFrame: ...  # noqa: D102
+    def statistics(self, *, realized: bool = False) -> pd.DataFrame: ...  # noqa: D102

@@ -19,7 +19,11 @@ HEADROOM = 0.2
 
 
 def regret(
-    results: Measured, title: str = "", breakpoints: Sequence[int] = (), bounds: bool = False
+    results: Measured,
+    title: str = "",
+    breakpoints: Sequence[int] = (),
+    bounds: bool = False,
+    realized: bool = False,
 ) -> Figure:
     """Draw regret in two panels.
 
@@ -37,18 +41,20 @@ def regret(
     bounds : bool
         Whether the right panel shows, as a thin line of each policy's colour, the smallest upper bound on
         its mean regret that is proved and holds, where it is below the trivial one.
+    realized : bool
+        Draw the realized regret. As it may be negative, all axes are linear then.
 
     Raises
     ------
     InvalidValueError
-        Bounds are asked for, and the results are over several instances.
+        Bounds are asked for, and the results are over several instances; or there is no realized regret.
     """
     if bounds:
         of_one.sole_environment(results)  # or an error, before anything is drawn
-    statistics = results.statistics()
+    statistics = results.statistics(realized=realized)
     unit = "instances" if "instance" in results.dataset.dims else "runs"
     draws = f"{int(statistics['replications'].iloc[0])} {unit}"
-    figure = curves(statistics, title, draws, breakpoints)
+    figure = curves(statistics, title, draws, breakpoints, realized)
     if bounds:
         with mpl.rc_context(style.STYLE):
             _draw_bounds(figure.axes[1], results)

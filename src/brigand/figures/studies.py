@@ -24,7 +24,9 @@ ROW = 0.175
 REGRET = "pseudo-regret at T, in units of reward"
 
 
-def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[int] = ()) -> Figure:
+def curves(
+    table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[int] = (), realized: bool = False
+) -> Figure:
     """Draw regret against steps: mean on linear axes, median on logarithmic ones; see `figures.regret`.
 
     Parameters
@@ -36,6 +38,8 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         What the statistics are over: ``"200 runs"``.
     breakpoints : sequence of int
         Steps that are marked by vertical lines in the left panel.
+    realized : bool
+        Whether it is realized regret, which may be negative: all axes are linear then.
     """
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(7.2, 3.5)
@@ -48,15 +52,21 @@ def curves(table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[in
         horizon = int(table.index.get_level_values("step").max())
         left.set_title(f"mean, and 10 % to 90 % of {draws}")
         left.set_xlabel("step t")
-        left.set_ylabel("cumulative pseudo-regret")
+        quantity = "cumulative realized regret" if realized else "cumulative pseudo-regret"
+        left.set_ylabel(quantity)
         style.step_axis(left, horizon)
         left.set_xlim(0, horizon * 1.02)
-        # The ranges of runs may reach far above the means, which would then lie on the axis.
-        left.set_ylim(0, 1.25 * table["mean"].max() or None)
         right.set_title("median, and 10 % to 90 %")
-        right.set_xlabel("step t, logarithmic axes")
-        right.set_ylabel("cumulative pseudo-regret")
-        if (table["median"] > 0).any():  # else there is nothing that a logarithm could show
+        right.set_ylabel(quantity)
+        if realized:
+            right.set_xlabel("step t")
+            style.step_axis(right, horizon)
+            right.set_xlim(0, horizon * 1.02)
+        else:
+            # The ranges of runs may reach far above the means, which would then lie on the axis.
+            left.set_ylim(0, 1.25 * table["mean"].max() or None)
+            right.set_xlabel("step t, logarithmic axes")
+        if not realized and (table["median"] > 0).any():  # else there is nothing that a logarithm could show
             right.set_xscale("log")
             right.set_yscale("log")
             right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)

@@ -371,7 +371,8 @@ class Bandit:
         level : float
             Of each arm's interval.
         support : (float, float), optional
-            The range of the rewards, if it is known; by default the one that the policy was told.
+            The range of the rewards, if it is known; by default the one that the policy was told. A reward
+            outside of it is an error.
         removed : bool
             Also show arms that are out of service.
         plain : bool

@@ -42,6 +42,8 @@ LEDGER = record(
     residue=0.0,
     mean=math.nan,
     squares=0.0,  # sum of squared deviations from the mean
+    least=math.inf,
+    greatest=-math.inf,
 )
 
 
@@ -55,6 +57,8 @@ def enter(ledger: Table, arm: int, reward: float) -> None:
     ledger[arm]["residue"] += lost
     mean = quotient(total, ledger[arm]["residue"], ledger[arm]["told"])
     ledger[arm]["mean"] = mean
+    ledger[arm]["least"] = min(ledger[arm]["least"], reward)
+    ledger[arm]["greatest"] = max(ledger[arm]["greatest"], reward)
     if ledger[arm]["told"] > 1:
         ledger[arm]["squares"] += (reward - before) * (reward - mean)
 

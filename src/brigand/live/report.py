@@ -6,6 +6,7 @@ Rows are plain dicts. Users get them as a data frame, or as they are where panda
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -114,10 +115,11 @@ def summary(bandit: Any, level: float, support: tuple[float, float] | None, remo
         in_service = [engine.serves(row) for row in rows]
         ledger = engine.ledger[rows]
     told, mean, asked = ledger["told"], ledger["mean"], ledger["asked"]
-    for name, n, known in zip(names, told, mean, strict=True):
-        if n and not low <= known <= high:
+    for name, *ends in zip(names, ledger["least"].tolist(), ledger["greatest"].tolist(), strict=True):
+        outside = [reward for reward in ends if math.isfinite(reward) and not low <= reward <= high]
+        if outside:
             raise InvalidValueError(
-                f"support cannot be [{low:g}, {high:g}]: the mean reward of {name!r} is {known:.6g}."
+                f"support cannot be [{low:g}, {high:g}]: a reward of {name!r} was {outside[0]!r}."
             )
     exact = bool(np.isfinite([low, high]).all())
     if not rows:

@@ -57,11 +57,15 @@ class Runs(NamedTuple):
     pulls : int64 array of shape (n, checkpoints, K)
     forced : int64 array of shape (n, K), or None
         Forced pulls at T, if the policy counts them.
+    realized : float64 array of shape (n, checkpoints), or None
+        Realized regret: what the best arm of each step pays in the mean, less the rewards that were earned.
+        None if runs were skipped: rewards that decide nothing are not drawn there.
     """
 
     regret: NDArray[np.float64]
     pulls: NDArray[np.int64]
     forced: NDArray[np.int64] | None
+    realized: NDArray[np.float64] | None = None
 
 
 def make_plan(

@@ -41,6 +41,8 @@ class Results:
     ----------
     dataset : xarray.Dataset
         ``regret`` (policy, replication, step): cumulative pseudo-regret, in units of reward.
+        ``realized_regret``, likewise, if it was asked for: what the best arm of each step pays in the mean,
+        less the rewards that were earned.
         ``pulls`` (policy, replication, step, arm): cumulative pulls.
         ``forced`` (policy, replication, arm): forced pulls by the last step; NaN for policies that do not
         count them. Coordinates: names of policies with the ``method`` by which they were run
@@ -68,6 +70,7 @@ class Results:
         regret: NDArray[np.float64],
         pulls: NDArray[np.int64],
         forced: NDArray[np.float64],
+        realized: NDArray[np.float64] | None = None,
     ) -> Results:
         """Label the arrays that `simulate` filled; shapes as in the class's docstring."""
         provenance = _provenance(plan)
@@ -75,7 +78,7 @@ class Results:
         def label() -> xr.Dataset:
             import xarray as xr
 
-            return xr.Dataset(
+            labelled = xr.Dataset(
                 {
                     "regret": (("policy", "replication", "step"), regret, {"units": "reward"}),
                     "pulls": (("policy", "replication", "step", "arm"), pulls),
@@ -90,6 +93,9 @@ class Results:
                 },
                 provenance,
             )
+            if realized is not None:
+                labelled["realized_regret"] = labelled["regret"].copy(data=realized)
+            return labelled
 
         return cls(label)
 
@@ -115,13 +121,16 @@ class Results:
         """The seed, also where it was drawn."""
         return int(self.dataset.attrs["seed"])
 
-    def summary(self, step: int | None = None) -> pd.DataFrame:
+    def summary(self, step: int | None = None, *, realized: bool = False) -> pd.DataFrame:
         """Return statistics of the regret at a checkpoint, one row a policy.
 
         Parameters
         ----------
         step : int, optional
             A checkpoint; by default the last.
+        realized : bool
+            Of the realized regret, which `simulate` must have been asked for. Its interval is Student's
+            alone: there is no largest realized regret.
 
         Returns
         -------
@@ -135,11 +144,23 @@ class Results:
         step = int(steps[-1]) if step is None else checks.integer("step", step, 1)
         if step not in steps:
             raise InvalidValueError(f"step {step} is no checkpoint of these results: {steps.tolist()}.")
-        return self.statistics().xs(step, level="step")
+        return self.statistics(realized=realized).xs(step, level="step")
 
-    def statistics(self) -> pd.DataFrame:
-        """Return the columns of `summary` for every policy and checkpoint, indexed by both."""
+    def statistics(self, *, realized: bool = False) -> pd.DataFrame:
+        """Return the columns of `summary` for every policy and checkpoint, indexed by both.
+
+        Raises
+        ------
+        InvalidValueError
+            The realized regret was not recorded.
+        """
         steps = self.dataset["step"].to_numpy()
+        if realized:
+            if "realized_regret" not in self.dataset:
+                raise InvalidValueError(
+                    "realized regret was not recorded: ask for it, br.simulate(..., realized=True)."
+                )
+            return statistics_of(self.dataset["realized_regret"], np.zeros(len(steps)))
         worst = np.max([environment.worst_regret(steps) for environment in self.environments], axis=0)
         return statistics_of(self.dataset["regret"], worst)
 
@@ -172,7 +193,12 @@ class Results:
         return write_netcdf(self.dataset, Path(path))
 
     def plot(
-        self, path: str | os.PathLike[str] | None = None, *, bounds: bool = False, title: str = ""
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        bounds: bool = False,
+        realized: bool = False,
+        title: str = "",
     ) -> Figure:
         """Draw regret against steps: the mean on linear, the median on logarithmic axes.
 
@@ -182,6 +208,8 @@ class Results:
             Write the figure there, too: a name that ends in .png, .svg or .pdf.
         bounds : bool
             Whether to show the policies' smallest proved upper bounds, see `brigand.figures.regret`.
+        realized : bool
+            Draw the realized regret, which `simulate` must have been asked for, on linear axes.
         title : str
 
         Returns
@@ -191,7 +219,8 @@ class Results:
         Raises
         ------
         InvalidValueError
-            The name ends otherwise; or bounds are asked for, and the results are over several instances.
+            The name ends otherwise; bounds are asked for, and the results are over several instances; or the
+            realized regret was not recorded.
         ResultFileError
             The file cannot be written.
         """
@@ -200,7 +229,7 @@ class Results:
         target = None if path is None else Path(path)
         if target is not None and target.suffix[1:] not in style.FORMATS:
             raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
-        figure = regret.regret(self, title, self.environments[0].starts[1:], bounds)
+        figure = regret.regret(self, title, self.environments[0].starts[1:], bounds, realized)
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
         return figure

@@ -40,6 +40,7 @@ def simulate(
     method: str = "step",
     workers: int | None = None,
     checkpoints: Sequence[int] | None = None,
+    realized: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Results:
     """Run every policy in the environment and return pulls and pseudo-regret.
@@ -66,6 +67,9 @@ def simulate(
     checkpoints : sequence of int, optional
         Steps at which pulls are recorded; T is added. By default log-spaced. Memory grows with their
         number, not with T.
+    realized : bool
+        Record ``realized_regret``, too, from the rewards that were earned. Its expectation is that of the
+        pseudo-regret, and it is noisier. Not for policies that skip: their rewards are not all drawn.
     progress : callable, optional
         Called as ``progress(done, total)`` with numbers of runs, from the calling thread.
 
@@ -99,18 +103,24 @@ def simulate(
     regret = np.empty(shape)
     pulls = np.empty((*shape, environment.n_arms), np.int64)
     forced = np.full((*shape[:2], environment.n_arms), np.nan)
+    earned = np.empty(shape) if realized else None
 
     def work(p: int, runner: Any, chunk: range, stop: threading.Event) -> int:
         for first in range(chunk.start, chunk.stop, runner.at_once):
             if stop.is_set():
                 break
             runs = slice(first, min(first + runner.at_once, chunk.stop))
-            regret[p, runs], pulls[p, runs], counted = runner.run(plan.replications[runs])
-            if counted is not None:
-                forced[p, runs] = counted
+            found = runner.run(plan.replications[runs])
+            regret[p, runs], pulls[p, runs] = found.regret, found.pulls
+            if found.forced is not None:
+                forced[p, runs] = found.forced
+            if earned is not None:
+                earned[p, runs] = found.realized
         return len(chunk)
 
     methods = choose_methods(plan, method)
+    if realized and "skip" in methods:
+        raise InvalidValueError("realized regret needs every reward: use method='step'.")
     _warn_of_length(plan, methods, threads)
     jobs = [
         partial(work, p, runner_of(methods[p])(plan, policy), chunk)
@@ -118,7 +128,7 @@ def simulate(
         for chunk in _chunks(plan, methods[p])
     ]
     run_all(jobs, threads, shape[0] * shape[1], progress)
-    return Results.from_arrays(plan, methods, regret, pulls, forced)
+    return Results.from_arrays(plan, methods, regret, pulls, forced, earned)
 
 
 def _warn_of_length(plan: Plan, methods: Sequence[str], threads: int) -> None:

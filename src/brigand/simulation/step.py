@@ -56,12 +56,12 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
     -------
     callable
         ``loop(parameters, headers, arms, memory, fresh, candidates, laws, table, starts, uses_uniform,
-        uses_normal, gaps, checkpoints, *wound, pulls, regret)``. For n replications it takes states of
-        shapes (n,) and (n, K), a memory that it makes ``fresh`` for each, and their generators for rewards
-        and for choices (`brigand.shortcuts.wind`). It changes the states,
-        and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret``, float64 of shape (n,
-        checkpoints), up to and including each checkpoint. It returns 0, or the step at which the policy
-        chose an arm that is not there.
+        uses_normal, gaps, checkpoints, *wound, pulls, regret, earned)``. For n replications it takes states
+        of shapes (n,) and (n, K), a memory that it makes ``fresh`` for each, and their generators for
+        rewards and for choices (`brigand.shortcuts.wind`). It changes the states,
+        and fills ``pulls``, int64 of shape (n, checkpoints, K), and ``regret`` and ``earned`` (the rewards),
+        float64 of shape (n, checkpoints), up to and including each checkpoint. It returns 0, or the step at
+        which the policy chose an arm that is not there.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
 
@@ -89,6 +89,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
         choice_half: NDArray[np.uint32],
         pulls: NDArray[np.int64],
         regret: NDArray[np.float64],
+        earned: NDArray[np.float64],
     ) -> int:
         uniforms = np.zeros(BLOCK)
         normals = np.zeros(BLOCK)
@@ -104,6 +105,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
             counts[:] = 0
             done = 0
             phase = 0
+            total = 0.0
             for checkpoint in range(len(checkpoints)):
                 while done < checkpoints[checkpoint]:
                     if phase + 1 < len(starts) and done == starts[phase + 1]:
@@ -116,6 +118,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
                             uniforms[i] = reward_rng.random()
                         if uses_normal:
                             normals[i] = reward_rng.standard_normal()
+                    block = 0.0  # summed by blocks, which rounds less
                     for i in range(end - done):
                         arm = select(parameters, header, arms, memory, candidates, rng)
                         if not 0 <= arm < len(arms):
@@ -124,8 +127,11 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
                         reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
                         learn(parameters, header, arms, memory, arm, reward, done + i + 1)
                         counts[phase, arm] += 1
+                        block += reward
+                    total += block
                     done = end
                 score(counts, gaps, pulls[run, checkpoint], regret[run, checkpoint : checkpoint + 1])
+                earned[run, checkpoint] = total
         return 0
 
     return jit.compile_loop(simulate, *kernels)
@@ -187,7 +193,7 @@ class Runner:
         """Run some replications."""
         environment, checkpoints = self._plan.environment, self._plan.checkpoints
         n, n_arms = len(replications), environment.n_arms
-        regret = np.empty((n, len(checkpoints)))
+        regret, earned = np.empty((2, n, len(checkpoints)))
         pulls = np.empty((*regret.shape, n_arms), np.int64)
         headers = np.repeat(np.array([self._start.header]), n)
         arms = np.tile(self._start.arms, (n, 1))
@@ -208,6 +214,8 @@ class Runner:
                 *wound,
                 pulls[some],
                 regret[some],
+                earned[some],
             )
             check_choices(self._policy, failed)
-        return Runs(regret, pulls, arms["forced"] if "forced" in (arms.dtype.names or ()) else None)
+        forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
+        return Runs(regret, pulls, forced, environment.best_total(checkpoints) - earned)

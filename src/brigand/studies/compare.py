@@ -26,7 +26,8 @@ class Comparison:
     baseline : str
     differences : pandas.DataFrame
         Of regret at T, a policy's less the baseline's, indexed by problem and policy: ``mean``, ``low`` and
-        ``high`` (95 % Student interval), ``pairs``, ``paired``. Below 0 the policy is better. Problems on
+        ``high`` (its 95 % interval: Student's, and ``unseen`` added to both ends, see `Results.summary`),
+        ``unseen``, ``pairs``, ``paired``. Below 0 the policy is better. Problems on
         which the baseline does not play are left out, here and in ``wins``. On one
         instance, pairs are replications; on several, the instances' means over replications. ``paired``
         says whether both met the same rewards: not so if one of them was run by skipping; then replications
@@ -102,6 +103,7 @@ def compare(
     draws: Mapping[str, pd.DataFrame],
     rivals: Mapping[str, list[str]],
     stepped: Mapping[str, Collection[str]],
+    worst: Mapping[str, float],
 ) -> Comparison:
     """Compare the policies of a study; see `StudyResults.compare`.
 
@@ -112,12 +114,14 @@ def compare(
         See `Comparison`.
     stepped : dict of str to collection of str
         The policies that were run step by step, by problem: these met the same rewards.
+    worst : dict of str to float
+        The largest regret that can be, by problem.
     """
     differences, wins, ranks, tests = {}, {}, {}, {}
     for problem, table in draws.items():
         others = [policy for policy in table.columns if policy != baseline] if baseline in table else []
         if others:
-            differences[problem] = _differences(table, baseline, others, stepped[problem])
+            differences[problem] = _differences(table, baseline, others, stepped[problem], worst[problem])
         if table.index.name != "instance":
             continue
         wins[problem] = {
@@ -133,7 +137,7 @@ def compare(
             tests[problem] = found._asdict() | counts
     return Comparison(
         baseline,
-        _joined(differences, ["mean", "low", "high", "pairs", "paired"]),
+        _joined(differences, ["mean", "low", "high", "unseen", "pairs", "paired"]),
         _joined(wins, ["rate", "low", "high", "ties", "instances"]),
         _joined(ranks, ["rank"]),
         _by_problem(tests, ["statistic", "p_value", "critical_difference", "instances", "policies"]),
@@ -143,13 +147,14 @@ def compare(
 
 
 def _differences(
-    draws: pd.DataFrame, base: str, others: list[str], stepped: Collection[str]
+    draws: pd.DataFrame, base: str, others: list[str], stepped: Collection[str], worst: float
 ) -> dict[str, Any]:
-    found = statistics.summarise(draws[others].sub(draws[base], axis=0))
+    found = statistics.summarise(draws[others].sub(draws[base], axis=0), worst)
+    found["low"] -= found["unseen"]  # it may be the baseline's as well
     rows: dict[str, Any] = {}
     for policy, row in found.iterrows():
         rows[str(policy)] = {
-            **row[["mean", "low", "high"]].to_dict(),
+            **row[["mean", "low", "high", "unseen"]].to_dict(),
             "pairs": len(draws),
             "paired": policy in stepped and base in stepped,
         }

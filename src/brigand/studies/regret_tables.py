@@ -82,12 +82,12 @@ def comparison_table(results: StudyResults, compared: Comparison, problem: str) 
     base = compared.baseline
     differences = _of(compared.differences, problem)
     wins, ranks = _of(compared.wins, problem), _of(compared.ranks, problem)
-    columns = ["policy", f"minus {base}", "95 % interval", "verdict"]
+    columns = ["policy", f"minus {base}", "95 % interval", "unseen", "verdict"]
     columns += ["wins", "95 % of wins"] if len(wins) else []
     columns += ["rank"] if len(ranks) else []
     rows = []
     for name in results.draws(problem).mean().sort_values(kind="stable").index:
-        cells = [Cell(str(name)), Cell("–"), Cell("–"), Cell("baseline" if name == base else "–")]
+        cells = [Cell(str(name)), *[Cell("–")] * 3, Cell("baseline" if name == base else "–")]
         if name in differences.index:
             row = differences.loc[name]
             mark = "" if row["paired"] else " *"
@@ -95,7 +95,8 @@ def comparison_table(results: StudyResults, compared: Comparison, problem: str) 
             cells[1:] = [
                 difference._replace(text=difference.text + mark),
                 _interval(row["low"], row["high"]),
-                Cell(_verdict(row["low"], row["high"])),
+                _number(row["unseen"]),
+                Cell(_verdict(row["low"], row["high"], row["unseen"])),
             ]
         if len(wins):
             cells += _wins(wins, str(name))
@@ -134,9 +135,10 @@ def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[st
         pairs = int(differences["pairs"].iloc[0])
         same = "instances" if results.problem(problem)["instances"] > 1 else "runs"
         notes.append(
-            f"minus {compared.baseline}: the mean difference of regret at T over {pairs:,} {same}, with its "
-            "95 % Student interval; below 0 the policy is better. Each interval holds by itself, not all "
-            "together, and for what was seen: runs that are too rare for that are not in it."
+            f"minus {compared.baseline}: the mean difference of regret at T over {pairs:,} {same}; below 0 "
+            f"the policy is better. 95 %: its interval, Student's; both ends count unseen, what {same} could "
+            'add that are too rare (below 3 in n) to have been seen. A verdict "as seen" is without it. '
+            "Each interval holds by itself, not all together."
         )
         if not differences["paired"].all():
             notes.append("*: run by skipping, so not with the same rewards as the baseline.")
@@ -161,10 +163,14 @@ def _of(table: pd.DataFrame, problem: str) -> pd.DataFrame:
     return table[table.index.get_level_values("problem") == problem].droplevel("problem")
 
 
-def _verdict(low: float, high: float) -> str:
-    if low == high == 0:
+def _verdict(low: float, high: float, unseen: float) -> str:
+    """Return what an interval says, and if it leaves the sign open, what it says without the unseen."""
+    if low + unseen == high - unseen == 0:
         return "the same"
-    return "better" if high < 0 else "worse" if low > 0 else "not shown to differ"
+    for limit, scope in ((0.0, ""), (unseen, " as seen")):
+        if high < limit or low > -limit:
+            return ("better" if high < limit else "worse") + scope
+    return "not shown to differ"
 
 
 def _wins(wins: pd.DataFrame, name: str) -> list[Cell]:

@@ -314,6 +314,7 @@ class StudyResults:
                 problem: {name for name in self.policies_of(problem) if self.method(problem, name) == "step"}
                 for problem in self.problems
             },
+            {name: float(self._worst(name, self.problem(name)["horizon"])) for name in self.problems},
         )
 
     def __repr__(self) -> str:
