@@ -34,6 +34,12 @@ class UnsupportedRewardError(InvalidValueError):
     """A reward, or a reward distribution, outside of what a policy accepts."""
 
 
+LISTED = 100
+"""So many known names are listed at most."""
+SEARCHED = 5000
+"""Among so many names a similar one is looked for, which takes some microseconds each."""
+
+
 class UnknownNameError(BrigandError, LookupError):
     """A name that nothing here has.
 
@@ -54,10 +60,11 @@ class UnknownNameError(BrigandError, LookupError):
 
     def __str__(self) -> str:
         kind, name, names, place = self.args
-        near = difflib.get_close_matches(str(name), names, n=1)
+        near = difflib.get_close_matches(str(name), names[:SEARCHED], n=1)
         near = near or [known for known in names if name and known.lower().startswith(str(name).lower())][:4]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        return f"{place}unknown {kind} {name!r}.{hint} Known: {', '.join(names)}."
+        more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+        return f"{place}unknown {kind} {name!r}.{hint} Known: {', '.join(names[:LISTED])}{more}."
 
 
 class ConflictingRewardError(InvalidValueError):

@@ -497,12 +497,13 @@ def test_names_are_any_strings(url, names, how, policy):
 
 
 def test_names_that_look_alike_are_different(make):
-    names = ["\u00e9", "e\u0301", "\u00c9", "e", "\u0435"]  # composed, in two, upper case, Latin, Cyrillic
+    """Unless they are one name in two forms, composed and decomposed: `test_refused`."""
+    names = ["\u00e9", "\u00c9", "e", "\u0435"]  # lower and upper case, Latin, Cyrillic
     bandit = make(names)
-    assert [decision.arm for decision in bandit.ask(5)] == names
+    assert [decision.arm for decision in bandit.ask(4)] == names
     bandit.remove_arm(names[0])
     assert bandit.arms() == names[1:]
-    assert bandit.tell(bandit.ask(among=["e\u0301"]).id, 0.5) is LEARNED
+    assert bandit.tell(bandit.ask(among=["\u0435"]).id, 0.5) is LEARNED
 
 
 def test_the_halves_of_a_surrogate_pair_are_one_character(make):

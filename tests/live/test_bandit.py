@@ -300,7 +300,7 @@ def test_many_are_told_all_or_none(make, url, place):
                 bandit.tell_many([*good[:place], entry, *good[place:]])
         for entry in (("one",), "abc", None, 5):  # no pair
             with pytest.raises(
-                TypeError, match=f"row {place + 1} of tell_many must be a decision and its rew"
+                br.InvalidValueError, match=f"row {place + 1} of tell_many must be a decision and its rew"
             ):
                 bandit.tell_many([*good[:place], entry, *good[place:]])
     assert bandit.tell_many(good) == [LEARNED] * 4
@@ -476,7 +476,7 @@ def test_recording_is_all_or_nothing(make, url):
             with pytest.raises(error):
                 bandit.record([*good[:place], entry, *good[place:]])
         for entry in (("arm 9",), ("arm 9", 0.5, 1.0, 1.0, 1.0), None):
-            with pytest.raises(TypeError, match="row 4 of record must be an arm and its reward"):
+            with pytest.raises(br.InvalidValueError, match="row 4 of record must be an arm and its reward"):
                 bandit.record([*good, entry])
     ids = bandit.record(good)
     assert bandit.tell_many([(ids[0], 0.5), (ids[1], 0.5), (ids[2], 0.0)]) == [REPEATED, LEARNED, REPEATED]
@@ -505,7 +505,7 @@ def test_errors_name_the_row_or_the_decision(make):
         with pytest.raises(br.InvalidValueError, match=f"^row 2: {name} must be finite"):
             bandit.record([("arm 9", 0.5), Past("arm 9", 0.5, **{name: math.inf})])
     for method in (bandit.record, bandit.tell_many):
-        with pytest.raises(TypeError, match=f"{method.__name__} takes rows of a.* not 3"):
+        with pytest.raises(br.InvalidValueError, match=f"{method.__name__} takes rows of a.* not 3"):
             method(3)
 
     def broken():

@@ -36,8 +36,6 @@ Store = Annotated[
     str, typer.Option(envvar="BRIGAND_STORE", help="URL of the store, or the path of its SQLite file.")
 ]
 DEFAULT_STORE = "sqlite:///brigand.db"
-MOST = 1_000_000
-"""Decisions in one call."""
 BECAME = {
     "learned": "learned",
     "repeated": "told before: nothing changed",
@@ -105,7 +103,6 @@ def ask(
 
     Tell the reward with the id: brigand bandit tell NAME ID REWARD.
     """
-    checks.integer("n", n, 1, MOST)
     with _opened(store, name) as bandit:
         decisions = bandit.ask(n, among=among or None)
     for made in decisions:

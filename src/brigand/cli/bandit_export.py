@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,9 @@ SUFFIXES = (".csv", ".parquet")
 CHUNK = 20_000
 """Decisions read, and written, at once."""
 TIMES = ("asked_at", "told_at")
+TEXTS = ("arm", "reason")
+FORMULA = re.compile("'*[=+\\-@\t\r]")
+"""How a cell begins that a spreadsheet takes for a formula, or would if it were not for quotes before it."""
 FIELDS = {
     "step": "int64",
     "decision": "string",
@@ -37,6 +41,8 @@ FIELDS = {
 
 def write_history(bandit: Bandit, path: Path, progress: Callable[[int], None]) -> int:
     """Write a history as CSV or Parquet, whole or not at all, and return how many decisions it has.
+
+    In CSV, a text that a spreadsheet would take for a formula has a quote before it (`defused`).
 
     Raises
     ------
@@ -101,9 +107,36 @@ def _write_csv(chunks: Iterator[Rows], path: Path) -> int:
             # Older Pythons put no quotes around a carriage return, which ends a line for those who read.
             returns = any("\r" in row["arm"] or "\r" in row["reason"] for row in chunk)
             writer = all_texts if returns else minimal
-            writer.writerows(row | {name: _text(row[name]) for name in TIMES} for row in chunk)
+            writer.writerows(
+                row
+                | {name: _text(row[name]) for name in TIMES}
+                | {name: defused(row[name]) for name in TEXTS}
+                for row in chunk
+            )
             done += len(chunk)
     return done
+
+
+def defused(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: one more quote before it.
+
+    Examples
+    --------
+    >>> defused("=1+1"), defused("'=1+1"), defused("plain")
+    ("'=1+1", "''=1+1", 'plain')
+    """
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def as_typed(cell: str) -> str:
+    """Return what `defused` got.
+
+    Examples
+    --------
+    >>> as_typed("'=1+1"), as_typed("''=1+1"), as_typed("'plain'"), as_typed("=1+1")
+    ('=1+1', "'=1+1", "'plain'", '=1+1')
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def _text(moment: datetime | None) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from brigand.cli.bandit_export import CHUNK, TIMES, file_kind, parquet_modules
+from brigand.cli.bandit_export import CHUNK, TIMES, as_typed, file_kind, parquet_modules
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.live.times import date_in
 
@@ -193,6 +193,8 @@ def _arm(cell: object, bounds: Bounds, here: str) -> str:
         cell = str(cell)
     if not isinstance(cell, str):
         _refuse(here, "arm", f"an arm's name is a text, not {cell!r}.")
+    if as_typed(cell) in bounds.arms:
+        cell = as_typed(cell)
     if cell not in bounds.arms:
         _refuse(here, "arm", str(UnknownNameError("arm", cell, bounds.arms)))
     return intern(cell)

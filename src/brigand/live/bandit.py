@@ -7,10 +7,13 @@ keeps the engine and the log together, `decision` explains, `report` makes table
 from __future__ import annotations
 
 import json
+import math
+import reprlib
 import secrets
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
@@ -19,6 +22,7 @@ from brigand import checks
 from brigand.errors import (
     ConflictingRewardError,
     InvalidValueError,
+    StorageError,
     UnknownDecisionError,
     UnknownNameError,
     UnsupportedRewardError,
@@ -28,7 +32,7 @@ from brigand.live.backends import Opened
 from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
 from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
 from brigand.live.loop import ARM, EXPLORED, STEP
-from brigand.live.names import check_arms, check_name, listed, name_data
+from brigand.live.names import check_alike, check_arms, check_name, listed, name_data
 from brigand.live.session import Session
 from brigand.live.settings import MAX_REWARD, Settings
 from brigand.live.times import seconds
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = TypeVar("Row")
+MOST_AT_ONCE = 1_000_000
+"""Decisions in one call."""
 MOST_DIGITS = len(str(checks.MAX_STEPS))
 """Of a step's number."""
 EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
@@ -113,7 +119,7 @@ class Bandit:
         clock: Callable[[], float] = time.time,
     ) -> None:
         settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward)
-        names, now = check_arms(arms), clock()
+        names, now = check_arms(arms), _time_of(clock)
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
         new = (store, name, secrets.token_hex(6), settings, events, now)
         self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
@@ -160,7 +166,7 @@ class Bandit:
         Parameters
         ----------
         n : int, optional
-            Ask for a list of n decisions, in one transaction.
+            Ask for a list of n decisions, a million at most, in one transaction.
         among : iterable of str, optional
             The arms that are available now; by default all. An arm that is overdue and not available is
             chosen first once it is back.
@@ -175,10 +181,11 @@ class Bandit:
         count = 1 if n is None else checks.integer("n", n, 1)
         names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
         with self._session.lock, self._session as session:
-            now = self._clock()
-            self._settle(session, now)
+            now = self._now()
             rows = self._rows(session.engine, names)
             self._require_room(session.engine, count)
+            checks.integer("n", count, 1, MOST_AT_ONCE)
+            self._settle(session, now)
             engine = session.moving()
             choice = engine.choose(count, rows)
             decisions = self._decisions(engine, choice, rows)
@@ -230,9 +237,10 @@ class Bandit:
         """
         name = check_name(name)
         with self._session.lock, self._session as session:
-            now, engine = self._clock(), session.engine
+            now, engine = self._now(), session.engine
             if name in engine.row_of:
                 raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
+            check_alike([*engine.row_of, name])
             self._settle(session, now)
             session.moving()
             session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, name_data(name)))
@@ -246,7 +254,7 @@ class Bandit:
             It is not in service.
         """
         with self._session.lock, self._session as session:
-            now = self._clock()
+            now = self._now()
             row = self._row(session.engine, name)
             self._settle(session, now)
             self._apply(session, [Event(REMOVE, None, row, None, True, now, "")])
@@ -277,13 +285,13 @@ class Bandit:
         """
         if isinstance(rewards, Mapping):
             raise InvalidValueError(
-                f"record takes pairs in the order of the decisions, such as [('a', 1.0)], not {rewards!r}."
+                "record takes pairs in the order of the decisions, such as [('a', 1.0)], not "
+                f"{reprlib.repr(rewards)}."
             )
         # Before the lock, as in `ask`.
         past = list(_rows_of(rewards, "record", "an arm and its reward, or a brigand.Past", Past))
         with self._session.lock, self._session as session:
-            now, engine = self._clock(), session.engine
-            self._settle(session, now)
+            now, engine = self._now(), session.engine
             events = []
             step = engine.steps
             for number, (arm, reward, asked_at, told_at) in enumerate(past, start=1):
@@ -292,11 +300,17 @@ class Bandit:
                 asked = now if asked_at is None else seconds(f"row {number}: asked_at", asked_at)
                 events.append(Event(ASK, step, row, None, True, asked, RECORDED))
                 if reward is not None:
-                    told = now if told_at is None else seconds(f"row {number}: told_at", told_at)
+                    told = max(now, asked) if told_at is None else seconds(f"row {number}: told_at", told_at)
+                    if told < asked:
+                        raise InvalidValueError(
+                            f"row {number}: a reward cannot be told before its decision: told_at is "
+                            f"{told_at}, asked_at {asked_at if asked_at is not None else 'now'}."
+                        )
                     value = self._checked(reward, "row", number)
                     events.append(Event(TELL, step, row, value, True, told, ""))
             self._require_room(engine, step - engine.steps)
             first = engine.steps + 1
+            self._settle(session, now)
             if events:
                 self._apply(session, events)
         return [f"{self._uid}-{number}" for number in range(first, step + 1)]
@@ -364,7 +378,7 @@ class Bandit:
         removed: bool = False,
         plain: bool = False,
     ) -> pd.DataFrame | list[dict[str, Any]]:
-        """Return what is known of each arm, one row each.
+        """Return what is known of each arm, one row each; default values stand in for what is overdue.
 
         Parameters
         ----------
@@ -389,6 +403,7 @@ class Bandit:
             not installed: a list of dicts.
         """
         columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
+        self._settle_overdue()
         rows = report.summary(self, level, support, removed)
         return list(map(plain_row, rows)) if plain else report.table(rows, columns)
 
@@ -437,29 +452,32 @@ class Bandit:
             step = self._step_of(decision)
             given.append((step, self._checked(reward, "decision", step)))
         with self._session.lock, self._session as session:
-            now = self._clock()
-            self._settle(session, now)
+            now = self._now()
             found = session.log.decisions([step for step, _ in given])
-            events: dict[int, Event] = {}
-            results = []
-            for step, reward in given:
+            fresh: dict[int, float] = {}
+            for step, reward in given:  # what is refused is refused before anything moves
                 if step not in found:
                     raise UnknownDecisionError(
                         f"bandit {self._title} has made no decision number {step} yet."
                     )
-                arm, told, _, default = found[step]
-                before = events[step].value if step in events else told
-                if before is None:
-                    counted = default is None and session.engine.serves(arm)
-                    events[step] = Event(TELL, step, arm, reward, counted, now, "")
-                    results.append(Told.LEARNED if counted else Told.HISTORY)
-                elif before == reward:
-                    results.append(Told.REPEATED)
-                else:
+                told = found[step].told
+                before = fresh.setdefault(step, reward) if told is None else told
+                if before != reward:
                     raise ConflictingRewardError(
                         f"decision {step} of bandit {self._title} was told {before!r} before, and now "
                         f"{reward!r}: a reward is told once."
                     )
+            overdue = self._settle(session, now)
+            events: dict[int, Event] = {}
+            results = []
+            for step, reward in given:
+                if step not in fresh or step in events:
+                    results.append(Told.REPEATED)
+                    continue
+                arm, _, _, default = found[step]
+                counted = default is None and step not in overdue and session.engine.serves(arm)
+                events[step] = Event(TELL, step, arm, reward, counted, now, "")
+                results.append(Told.LEARNED if counted else Told.HISTORY)
             if events:
                 told_now = list(events.values())
                 session.moving().take(told_now)
@@ -470,11 +488,21 @@ class Bandit:
         session.moving().apply(events)
         session.keep(events)
 
-    def _settle(self, session: Session, now: float) -> None:
-        """Let default values stand in for rewards that are overdue."""
+    def _now(self) -> float:
+        """Return the clock's time.
+
+        Raises
+        ------
+        InvalidValueError
+            It is no finite number.
+        """
+        return _time_of(self._clock)
+
+    def _settle(self, session: Session, now: float) -> Container[int | None]:
+        """Let default values stand in for rewards that are overdue; return the steps of those decisions."""
         timeout, value = self._settings.reward_timeout, self._settings.default_reward
         if timeout is None:
-            return
+            return ()
         engine = session.engine
         events = [
             Event(DEFAULT, step, arm, value, engine.serves(arm), now, "")
@@ -482,6 +510,19 @@ class Bandit:
         ]
         if events:
             self._apply(session, events)
+        return {event.step for event in events}
+
+    def _settle_overdue(self) -> None:
+        """Settle, but write only if something is overdue, and leave it where nothing can be written."""
+        timeout = self._settings.reward_timeout
+        if timeout is None:
+            return
+        now = self._now()
+        with self._session.reading() as session:
+            overdue = session.engine.overdue(now - timeout)
+        if overdue:
+            with suppress(StorageError), self._session.lock, self._session as session:
+                self._settle(session, now)
 
     def _rows(self, engine: Engine, names: Sequence[str] | None) -> list[int] | None:
         """Return the rows of the arms that are available, ascending; None for all in service."""
@@ -590,6 +631,11 @@ class Bandit:
         return float(reward)
 
 
+def _time_of(clock: Callable[[], float]) -> float:
+    now = clock()
+    return now if type(now) is float and math.isfinite(now) else checks.number("the clock's time", now)
+
+
 def _rows_of(rows: Any, method: str, what: str, make: Callable[..., Row]) -> Iterator[Row]:
     """Yield rows, made of what the user gave; an error names the row, counted from 1.
 
@@ -598,10 +644,12 @@ def _rows_of(rows: Any, method: str, what: str, make: Callable[..., Row]) -> Ite
     try:
         given = iter(rows)
     except TypeError:
-        raise TypeError(f"{method} takes rows of {what}, not {rows!r}.") from None
+        raise InvalidValueError(f"{method} takes rows of {what}, not {reprlib.repr(rows)}.") from None
     for number, row in enumerate(given, start=1):
         try:
             made = make(*row)
         except TypeError:
-            raise TypeError(f"row {number} of {method} must be {what}, not {row!r}.") from None
+            raise InvalidValueError(
+                f"row {number} of {method} must be {what}, not {reprlib.repr(row)}."
+            ) from None
         yield made

@@ -28,6 +28,9 @@ class MemoryLog:
             del self._events[self._before :]
             self._asks, self._tells, self._defaults, self._indexed = [], {}, {}, 0
 
+    def identity(self) -> None:
+        """Return nothing: no one else can put another log in its place."""
+
     def since(self, seq: int) -> list[Event]:
         """Return the events after the first `seq`."""
         return self._events[seq:]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import reprlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
@@ -37,11 +39,30 @@ def check_arms(arms: Iterable[str]) -> list[str]:
     for name, count in Counter(names).items():
         if count > 1:
             raise InvalidValueError(f"arms must have different names, but {count} are called {name!r}.")
+    check_alike(names)
     return names
+
+
+def check_alike(names: Iterable[str]) -> None:
+    """Refuse different names that look the same: one character may be written in two ways (NFC and NFD).
+
+    Raises
+    ------
+    InvalidValueError
+        There are two such names.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name if name.isascii() else unicodedata.normalize("NFC", name), name)
+        if other != name:
+            raise InvalidValueError(
+                f"arms {other!r} and {name!r} look the same, but are composed of different characters "
+                f"({other!a}, {name!a})."
+            )
 
 
 def listed(names: Iterable[str]) -> list[str]:
     """Return names of arms as a list; one string is not a list of names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidValueError(f"arms must be a list of names, not {names!r}.")
+        raise InvalidValueError(f"arms must be a list of names, not {reprlib.repr(names)}.")
     return list(names)

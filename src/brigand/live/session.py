@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from brigand.errors import BrigandError
+from brigand.errors import BrigandError, StorageError
 from brigand.live.backends import Backend, Log
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
@@ -55,6 +55,8 @@ class Session:
         self.lock = threading.Lock()
         _SESSIONS.add(self)
         self._seq = 0
+        self._last: Event | None = None  # that with number `_seq`
+        self._identity: tuple[str, str] | None = None
         self._stale = True
         self._moved = False
         self._marks: dict[int, Any] = {}  # of the generator after so many events, if the log does not have it
@@ -117,17 +119,28 @@ class Session:
             self.lock = threading.Lock()
 
     def _catch_up(self) -> None:
-        """Take in what other processes did."""
+        """Take in what other processes did; if the log is not the one that was known, begin anew."""
         if not self._stale:
-            events = self.log.since(self._seq)
-            if not events:
-                return
-            if all(event.kind != ADD for event in events):
-                self._stale = True  # until all are taken in
-                self.engine.apply(events)
-                self._seq += len(events)
-                self._stale = False
-                return
+            found = self.log.since(self._seq - 1)
+            if found[:1] == [self._last]:
+                if len(found) == 1:
+                    return
+                events = found[1:]
+                if all(event.kind != ADD for event in events):
+                    self._stale = True  # until all are taken in
+                    self.engine.apply(events)
+                    self._seq, self._last = self._seq + len(events), events[-1]
+                    self._stale = False
+                    return
+            else:
+                self._marks.clear()
+        identity = self.log.identity()
+        if identity != self._identity and self._identity is not None:
+            raise StorageError(
+                "the store holds another bandit in its place now, or none: "
+                "a file was put in place of the one that was opened. Open the bandit again."
+            )
+        self._identity = identity
         self._load()
         self._stale = False
 
@@ -137,18 +150,20 @@ class Session:
         if found is not None:
             seq, text = found
             engine = Engine.from_json(self._settings, json.loads(text))
-            events = self.log.since(seq)
-            if engine is not None and all(event.kind != ADD for event in events):
-                engine.apply(events)
-                self._use(engine, seq + len(events))
+            known = self.log.since(seq - 1)  # from the last event that it has seen
+            if engine is not None and known and all(event.kind != ADD for event in known[1:]):
+                engine.apply(known[1:])
+                self._use(engine, seq - 1 + len(known), known[-1])
                 return
         events = self.log.since(0)
-        self._use(Engine.replay(self._settings, events), len(events))
+        if not events:
+            raise StorageError("the store is damaged: it holds no event of this bandit.")
+        self._use(Engine.replay(self._settings, events), len(events), events[-1])
 
-    def _use(self, engine: Engine, seq: int) -> None:
+    def _use(self, engine: Engine, seq: int, last: Event) -> None:
         if seq in self._marks:
             engine.rewind(self._marks[seq])
-        self.engine, self._seq = engine, seq
+        self.engine, self._seq, self._last = engine, seq, last
 
     def moving(self) -> Engine:
         """Return the engine to be moved: if the operation then fails, the engine is made anew."""
@@ -160,7 +175,7 @@ class Session:
         before = self._seq
         self._mark(before + len(events))
         self.log.append(events, before)
-        self._seq += len(events)
+        self._seq, self._last = before + len(events), events[-1]
         if self._backend.durable:
             often = max(LEAST_EVENTS, self.engine.nbytes // BYTES)
             if before // often != self._seq // often:
@@ -173,7 +188,7 @@ class Session:
         engine.rewind(self.engine.mark())
         self._mark(len(events))
         self.log.append([event], self._seq)
-        self.engine, self._seq = engine, len(events)
+        self.engine, self._seq, self._last = engine, len(events), event
         self.keep_state()
 
     def _mark(self, seq: int) -> None:

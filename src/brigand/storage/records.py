@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
 from sqlalchemy.dialects import sqlite
 
+from brigand.errors import StorageError
 from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
-from brigand.storage.schema import EVENTS, KINDS, SNAPSHOTS
+from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
@@ -36,12 +37,14 @@ def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
 
 
 # Statements are built once, so that SQLAlchemy compiles each only once, too.
-_E, _S = EVENTS.c, SNAPSHOTS.c
+_E, _S, _B = EVENTS.c, SNAPSHOTS.c, BANDITS.c
 _step = sa.literal_column("asked.step", sa.BigInteger)
 
 LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
+IDENTITY = sa.select(_B.uid, _B.definition).where(_B.id == bindparam("bandit"))
+_version = sa.select(SCHEMA.c.version).scalar_subquery()
 SINCE = (
-    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data)
+    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _version)
     .where(_E.seq > bindparam("seq"))
     .order_by(_E.seq)
 )
@@ -102,9 +105,26 @@ class Reading:
         Raises
         ------
         StorageError
+            The file cannot be read, or another version of Brigand has changed its tables since it was opened.
+        """
+        rows = self._rows(SINCE, seq=seq)
+        if rows and rows[0][-1] != VERSION:
+            raise StorageError(
+                f"the tables of the store have been brought to version {rows[0][-1]}, and this process "
+                f"writes version {VERSION}: start it again with the Brigand that changed them."
+            )
+        return [Event(NAMES[row[0]], *row[1:-1]) for row in rows]
+
+    def identity(self) -> tuple[str, str] | None:
+        """Return the bandit's uid and definition, None if it is not there any more.
+
+        Raises
+        ------
+        StorageError
             The file cannot be read.
         """
-        return [Event(NAMES[row[0]], *row[1:]) for row in self._rows(SINCE, seq=seq)]
+        rows = self._rows(IDENTITY)
+        return (rows[0][0], rows[0][1]) if rows else None
 
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
         """Return those of the decisions `steps` that there are, by step.
