@@ -12,11 +12,15 @@ import importlib
 import json
 import math
 import numbers
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Self
 
 from brigand.errors import InvalidValueError, UnknownNameError
 
+_ALLOWED: ContextVar[tuple[str, ...] | None] = ContextVar("modules that may be imported", default=None)
 _LATER = "left out of the JSON form where it has its default"
 _ALL = ("CATALOGUE", "Environment", "Bernoulli", "Gaussian")
 """Names whose modules, with what these import, define all types of this package."""
@@ -60,7 +64,7 @@ class Spec:
         """Rebuild a spec from `to_json`.
 
         A type ``module:Class`` imports that module, and a sequence given as ``module:function`` calls that
-        function: read only what you trust.
+        function: read only what you trust, or inside `importing_only`.
 
         Raises
         ------
@@ -87,15 +91,57 @@ def type_name(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def import_name(name: str) -> Any:
+@contextmanager
+def importing_only(modules: Iterable[str]) -> Iterator[None]:
+    """While specs from outside are read, import no modules but these, and what they contain.
+
+    Classes of modules that are imported already are found, which runs nothing.
+    """
+    token = _ALLOWED.set(tuple(modules))
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def modules_of(data: Any) -> set[str]:
+    """Return the modules that a JSON form names."""
+    return {name.partition(":")[0] for name in names_in(data)}
+
+
+def names_in(data: Any) -> Iterator[str]:
+    """Yield what a JSON form names as ``module:name``."""
+    if isinstance(data, dict):
+        data = list(data.values())
+    if isinstance(data, list):
+        for value in data:
+            yield from names_in(value)
+    elif isinstance(data, str) and ":" in data:
+        yield data
+
+
+def import_name(name: str, *, known: bool = False) -> Any:
     """Return what ``module:qualname`` names.
+
+    Parameters
+    ----------
+    name : str
+    known : bool
+        Whether a module that is imported already is allowed: not if what is found is called.
 
     Raises
     ------
     InvalidValueError
-        There is no such module, or nothing of that name in it.
+        There is no such module, nothing of that name in it, or it is not allowed (`importing_only`).
     """
     module, _, qualname = name.partition(":")
+    allowed = _ALLOWED.get()
+    fine = allowed is None or (known and module in sys.modules)
+    if not (fine or any(f"{module}.".startswith(f"{given}.") for given in allowed or ())):
+        raise InvalidValueError(
+            f"{name!r} is not imported: that would run code, and this comes from outside. If you trust the "
+            f"module, allow it by name: allow=[{module!r}], or brigand bandit --allow {module}."
+        )
     try:
         found = importlib.import_module(module)
     except (ValueError, TypeError):
@@ -148,7 +194,7 @@ def _decode(value: Any) -> Any:
 
 def _find(name: str) -> type[Spec]:
     if ":" in name:
-        found = import_name(name)
+        found = import_name(name, known=True)
         if not (isinstance(found, type) and issubclass(found, Spec)):
             raise InvalidValueError(f"{name!r} is no policy, sequence or distribution.")
         return found

@@ -700,7 +700,10 @@ def test_a_bandit_is_listed_though_its_policy_is_not_there(brigand, folder, monk
     monkeypatch.setattr(sys, "path", sys.path[1:])
     monkeypatch.delitem(sys.modules, "their_policy")
     assert "their_policy:Mine" in brigand("list").stdout
-    assert "there is no module 'their_policy'" in brigand("ask", "shop").stderr
+    assert "brigand bandit --allow their_policy" in brigand("ask", "shop").stderr
+    assert "there is no module 'their_policy'" in brigand("--allow", "their_policy", "ask", "shop").stderr
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    assert brigand("--allow", "their_policy", "ask", "shop").stdout
 
 
 def test_a_store_may_be_empty(brigand):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from brigand.live import session
+from brigand.live import session, snapshots
 from live.common import FE, RANDOM, SW_FE, Clock, contents, folder, loaded, play, rewards_for, state
 
 NAMES = ["a", "b", "c", "d"]
@@ -274,7 +274,7 @@ def test_a_snapshot_is_plain_data_and_strict_json():
     text = json.dumps(snapshot, allow_nan=False)
     assert json.loads(text) == snapshot
     assert text.isascii()
-    assert snapshot["schema"] == 1
+    assert snapshot["schema"] == 2
     assert snapshot["brigand"] == br.__version__
 
 
@@ -318,8 +318,8 @@ def test_what_is_not_a_snapshot_is_refused(given):
 
 def test_a_snapshot_of_a_newer_version():
     _, snapshot = a_snapshot()
-    with pytest.raises(br.InvalidValueError, match=r"schema 2, written by brigand 9\.0"):
-        br.Bandit.restore({**snapshot, "schema": 2, "brigand": "9.0"})
+    with pytest.raises(br.InvalidValueError, match=r"schema 3, written by brigand 9\.0"):
+        br.Bandit.restore({**snapshot, "schema": 3, "brigand": "9.0"})
 
 
 def damages():
@@ -366,7 +366,9 @@ def test_a_state_of_another_layout_is_made_anew_from_the_log():
     ):
         older = json.loads(json.dumps(snapshot))
         change(older["state"])
-        again = br.Bandit.restore(older)
+        with pytest.raises(br.InvalidValueError, match="its checksum does not fit"):
+            br.Bandit.restore(older)
+        again = br.Bandit.restore(older | {"sha256": snapshots._checksum(older)})
         one, other = json.loads(state(bandit)), json.loads(state(again))
         del one["rng"], other["rng"]  # a log in memory does not have it
         assert one == other

@@ -35,7 +35,29 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The bandit's name in 
 Store = Annotated[
     str, typer.Option(envvar="BRIGAND_STORE", help="URL of the store, or the path of its SQLite file.")
 ]
+_allowed: list[str] = []
 DEFAULT_STORE = "sqlite:///brigand.db"
+
+
+@app.callback()
+def bandit(
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE",
+            envvar="BRIGAND_ALLOW",
+            help="A module of yours that a stored policy needs, and that may be imported; give it before the "
+            "command. Several times for several.",
+        ),
+    ] = None,
+) -> None:
+    """Live bandits: ask for an arm, tell its reward.
+
+    Any number of processes on one machine may use a store at once. Times are UTC.
+    """
+    _allowed[:] = allow or []
+
+
 BECAME = {
     "learned": "learned",
     "repeated": "told before: nothing changed",
@@ -282,7 +304,7 @@ def _opened(store: str, name: str) -> Iterator[Bandit]:
     from brigand.live.bandit import Bandit
 
     with _store_named():
-        opened = Bandit.open(store_url(store), name)
+        opened = Bandit.open(store_url(store), name, allow=_allowed)
     with closing(opened) as bandit:
         yield bandit
 

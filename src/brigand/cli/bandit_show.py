@@ -127,7 +127,7 @@ def watch(console: Console, view: View, seconds: float) -> None:
 def overview(bandits: list[Listed], width: int) -> Table:
     """Return the bandits of a store as a table for a terminal of this width."""
     table = _table("bandit", ["decisions"])
-    titles = [policy_title(found.policy) for found in bandits]
+    titles = ["damaged" if found.damaged else policy_title(found.policy) for found in bandits]
     table.add_column("policy", overflow="fold")
     longest = max(min(cell_len(label(found.name)), LONGEST) for found in bandits)
     taken = longest + len("decisions") + min(30, max(map(len, titles))) + 5 * GAP

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from brigand.errors import InvalidValueError, UnknownNameError
+from brigand.errors import InvalidValueError, StorageError, UnknownNameError
+from brigand.live.damage import seal
 from brigand.live.engine import Engine
 from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
+from brigand.policies.base import Policy
+from brigand.spec import importing_only, modules_of, names_in
 from brigand.storage.events import Event, Found, Logged
 from brigand.storage.place import Place, store_url
 from brigand.storage.store import Store, open_store
@@ -51,7 +54,7 @@ class InMemory:
     Parameters
     ----------
     state : str
-        The state, as JSON, after the first `seq` events.
+        The state after the first `seq` events, as `seal` writes it.
     seq : int
     """
 
@@ -129,45 +132,35 @@ def create(
     if state is None:
         state = Engine.replay(settings, events).to_json()
     if store is None:
-        backend = InMemory(json.dumps(state), len(events))
+        backend = InMemory(seal(len(events), state), len(events))
         backend.writing().append(events, 0)
         return Opened(backend, settings, uid)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
-    _require_importable(settings)
+    require_importable(settings)
     opened = open_store(store_url(store), create=True)
     definition = json.dumps(settings.to_json())
     try:
-        record = opened.create(name, uid, definition, events, json.dumps(state), now)
+        record = opened.create(name, uid, definition, events, seal(len(events), state), now)
     except BaseException:
         opened.close()
         raise
     return Opened(InStore(opened, record.id), settings, uid)
 
 
-def _require_importable(settings: Settings) -> None:
+def require_importable(settings: Settings) -> None:
     """Refuse a policy that no other process could make from its JSON form."""
-    for name in _names_in(settings.policy.to_json()):
+    data = settings.policy.to_json()
+    for name in names_in(data):
         module, _, qualname = name.partition(":")
         if module == "__main__" or "<" in qualname:
             what = "in a script or a notebook" if module == "__main__" else "inside a function"
             raise InvalidValueError(
                 f"{qualname.rpartition('.')[2]} is defined {what}, where no other process finds it: put it "
                 "at the top of a module of its own (a file my_policy.py, say) and import it from there, or "
-                "leave out the store."
+                "keep the bandit in memory, without a store or a snapshot."
             )
-
-
-def _names_in(data: Any) -> Iterator[str]:
-    """Yield what a policy's JSON form names as ``module:name``."""
-    if isinstance(data, dict):
-        for value in data.values():
-            yield from _names_in(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _names_in(value)
-    elif isinstance(data, str) and ":" in data:
-        yield data
+    Policy.from_json(data)  # or an error that says what is wrong with it
 
 
 def create_or_find(
@@ -193,7 +186,7 @@ def create_or_find(
         if store is None or name is None:
             raise
         try:
-            found = find(store, name)
+            found = find(store, name, modules_of(settings.policy.to_json()))
         except UnknownNameError:
             raise error from None
     if replace(found.settings, seed=0) != replace(settings, seed=0):
@@ -202,8 +195,8 @@ def create_or_find(
     return found
 
 
-def find(store: Place, name: str) -> Opened:
-    """Find a bandit in a store.
+def find(store: Place, name: str, allow: Iterable[str] = ()) -> Opened:
+    """Find a bandit in a store, whose policy may need the modules in `allow`.
 
     Raises
     ------
@@ -215,9 +208,26 @@ def find(store: Place, name: str) -> Opened:
     opened = open_store(store_url(store), create=False)
     try:
         record = opened.find(name)
-        return Opened(
-            InStore(opened, record.id), Settings.from_json(json.loads(record.definition)), record.uid
-        )
+        with importing_only(allow):
+            settings = Settings.from_json(_definition(name, record.definition))
+        return Opened(InStore(opened, record.id), settings, record.uid)
     except BaseException:
         opened.close()
         raise
+
+
+def _definition(name: str, text: object) -> dict[str, Any]:
+    """Return a bandit's settings as JSON.
+
+    Raises
+    ------
+    StorageError
+        They are damaged.
+    """
+    try:
+        data = json.loads(text)  # type: ignore[arg-type]
+        if isinstance(data, dict):
+            return data
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise StorageError(f"the settings of bandit {name!r} are damaged in the store.")

@@ -133,16 +133,26 @@ class Bandit:
         self._range = self._settings.policy.reward_range
 
     @classmethod
-    def open(cls, store: Place, name: str, *, clock: Callable[[], float] = time.time) -> Self:
+    def open(
+        cls,
+        store: Place,
+        name: str,
+        *,
+        allow: Iterable[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> Self:
         """Open a bandit that a store has.
 
-        Its policy is made from its JSON form: if it is a user's own, its module is imported.
+        Its policy is made from its JSON form. Nothing that this names is imported or called, unless it is
+        allowed; classes of modules that you have imported are found.
 
         Parameters
         ----------
         store : str or path
             ``"sqlite:///path"``, or the path.
         name : str
+        allow : iterable of str
+            Modules that may be imported for the policy, and of which functions may be called.
         clock : callable
             Returns seconds since the epoch.
 
@@ -150,9 +160,13 @@ class Bandit:
         ------
         UnknownNameError
             There is no bandit of this name.
+        InvalidValueError
+            Its policy needs a module that is not allowed.
+        StorageError
+            The store cannot be read, or is damaged.
         """
         bandit = cls.__new__(cls)
-        bandit._start(backends.find(store, name), name, clock)
+        bandit._start(backends.find(store, name, listed(allow)), name, clock)
         return bandit
 
     @overload
@@ -419,16 +433,20 @@ class Bandit:
         *,
         store: Place | None = None,
         name: str | None = None,
+        allow: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> Self:
         """Make a bandit from a `snapshot`: it goes on as the other one would, and knows its decisions.
 
+        `store`, `name` and `clock` as for a new bandit, `allow` as in `open`.
+
         Raises
         ------
         InvalidValueError
-            It is no snapshot, or one of a newer version.
+            It is no snapshot, a damaged one or one of a newer version, or its policy needs a module that is
+            not allowed.
         """
-        uid, settings, events, state = snapshots.read(snapshot)
+        uid, settings, events, state = snapshots.read(snapshot, listed(allow))
         bandit = cls.__new__(cls)
         bandit._start(backends.create(store, name, uid, settings, events, clock(), state), name, clock)
         return bandit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from brigand.live.damage import unseal
 from brigand.live.engine import SCHEMA
 from brigand.storage.events import ADD
 from brigand.storage.records import Reading
@@ -24,6 +25,8 @@ class Listed(NamedTuple):
     decisions : int
     created_at : float
         Seconds since the epoch, UTC.
+    damaged : bool
+        Whether what is stored of it cannot be read: it has neither policy nor arms here.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Listed(NamedTuple):
     arms: list[str]
     decisions: int
     created_at: float
+    damaged: bool = False
 
 
 def bandits(store: str) -> list[Listed]:
@@ -45,10 +49,14 @@ def bandits(store: str) -> list[Listed]:
     with open_store(store, create=False) as opened:
         for name in opened.names():
             record = opened.find(name)
-            policy = json.loads(record.definition)["policy"]
             with opened.reading(record.id) as reading:
                 decisions = reading.steps()
-                found.append(Listed(name, policy, _arms(reading), decisions, record.created_at))
+                try:
+                    policy, arms = json.loads(record.definition)["policy"], _arms(reading)
+                    damaged = not isinstance(policy, dict)
+                except (TypeError, ValueError, LookupError, RecursionError):
+                    policy, arms, damaged = {}, [], True
+                found.append(Listed(name, policy, arms, decisions, record.created_at, damaged))
     return found
 
 
@@ -57,8 +65,8 @@ def _arms(reading: Reading) -> list[str]:
     seq, names, rows = 0, list[str](), set[int]()
     snapshot = reading.snapshot()
     if snapshot is not None:
-        state = json.loads(snapshot[1])
-        if state["schema"] == SCHEMA:
+        state = unseal(*snapshot)
+        if state is not None and state["schema"] == SCHEMA:
             seq, names, rows = snapshot[0], state["names"], set(state["rows"])
     for event in reading.since(seq):
         if event.step is not None:

@@ -9,7 +9,6 @@ An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. 
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import weakref
@@ -19,6 +18,7 @@ from typing import Any
 
 from brigand.errors import BrigandError, StorageError
 from brigand.live.backends import Backend, Log
+from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
 from brigand.storage.events import ADD, Event
@@ -127,6 +127,7 @@ class Session:
                     return
                 events = found[1:]
                 if all(event.kind != ADD for event in events):
+                    self._check(self.engine).check(events, self._seq + 1)
                     self._stale = True  # until all are taken in
                     self.engine.apply(events)
                     self._seq, self._last = self._seq + len(events), events[-1]
@@ -149,16 +150,29 @@ class Session:
         found = self.log.snapshot()
         if found is not None:
             seq, text = found
-            engine = Engine.from_json(self._settings, json.loads(text))
+            state = unseal(seq, text)
+            engine = None if state is None else Engine.from_json(self._settings, state)
             known = self.log.since(seq - 1)  # from the last event that it has seen
             if engine is not None and known and all(event.kind != ADD for event in known[1:]):
+                self._check(engine).check(known[1:], seq + 1)
                 engine.apply(known[1:])
                 self._use(engine, seq - 1 + len(known), known[-1])
                 return
         events = self.log.since(0)
         if not events:
             raise StorageError("the store is damaged: it holds no event of this bandit.")
-        self._use(Engine.replay(self._settings, events), len(events), events[-1])
+        if self._backend.durable:
+            LogCheck(self._settings).check(events, 1)
+        engine = Engine.replay(self._settings, events)
+        if found is not None and found[0] == len(events) and not any('"rng"' in e.data for e in events):
+            generator = older_generator(found[1])
+            if generator is not None:
+                engine.wind_to(generator)
+        self._use(engine, len(events), events[-1])
+
+    def _check(self, engine: Engine) -> LogCheck:
+        """Return what checks the events after those that an engine has seen."""
+        return LogCheck(self._settings, engine.names, engine.row_of.values(), engine.steps)
 
     def _use(self, engine: Engine, seq: int, last: Event) -> None:
         if seq in self._marks:
@@ -198,7 +212,7 @@ class Session:
 
     def keep_state(self) -> None:
         """Keep the state, from which the next process starts."""
-        self.log.save(self._seq, json.dumps(self.engine.to_json()))
+        self.log.save(self._seq, seal(self._seq, self.engine.to_json()))
 
 
 def _after_fork() -> None:

@@ -72,6 +72,6 @@ class Settings:
     def from_json(cls, data: dict[str, Any]) -> Settings:
         """Read what `to_json` wrote; it imports the module of a user's policy."""
         try:
-            return cls(**{**data, "policy": Policy.from_json(data["policy"])})
+            return cls.of(**{**data, "policy": Policy.from_json(data["policy"])})
         except (TypeError, KeyError) as error:
             raise InvalidValueError(f"these are no settings of a bandit: {error}.") from None

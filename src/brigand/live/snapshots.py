@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from brigand.errors import BrigandError, InvalidValueError
+from brigand.errors import BrigandError, InvalidValueError, StorageError
+from brigand.live.backends import require_importable
+from brigand.live.damage import GENERATOR, LogCheck, digest
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
-from brigand.storage.events import ADD, ASK, Event
+from brigand.spec import importing_only
+from brigand.storage.events import Event
 
-SCHEMA = 1
+SCHEMA = 2
+"""Since 2 there is a checksum."""
+UID = re.compile("[0-9a-f]{1,64}")
 
 
 def write(uid: str, settings: Settings, engine: Engine, events: Sequence[Event]) -> dict[str, Any]:
-    """Return a bandit as plain data."""
+    """Return a bandit as plain data.
+
+    Raises
+    ------
+    InvalidValueError
+        No other process could make its policy.
+    """
     from brigand import __version__
 
-    return {
+    require_importable(settings)
+
+    snapshot = {
         "schema": SCHEMA,
         "brigand": __version__,
         "uid": uid,
@@ -27,20 +41,29 @@ def write(uid: str, settings: Settings, engine: Engine, events: Sequence[Event])
         "events": [list(column) for column in zip(*events, strict=True)],
         "state": engine.to_json(),
     }
+    return snapshot | {"sha256": _checksum(snapshot)}
 
 
-def read(snapshot: Any) -> tuple[str, Settings, list[Event], dict[str, Any] | None]:
-    """Read what `write` gave: identity, settings, events, and the state.
+def _checksum(snapshot: dict[str, Any]) -> str:
+    """Return the checksum of all but the checksum."""
+    rest = {key: value for key, value in snapshot.items() if key != "sha256"}
+    return digest(json.dumps(rest, sort_keys=True))
+
+
+def read(
+    snapshot: Any, allow: Iterable[str] = ()
+) -> tuple[str, Settings, list[Event], dict[str, Any] | None]:
+    """Read what `write` gave: identity, settings, events, and the state, None if it is to be replayed.
 
     Raises
     ------
     InvalidValueError
-        It is something else, or of a newer version.
+        It is something else, damaged, of a newer version, or needs a module that is not in `allow`.
     """
     from brigand import __version__
 
     schema = snapshot.get("schema") if isinstance(snapshot, dict) else None
-    if not isinstance(schema, int):
+    if type(schema) is not int or schema < 1:
         raise InvalidValueError("this is no snapshot of a bandit: it has no schema version.")
     if schema > SCHEMA:
         raise InvalidValueError(
@@ -48,28 +71,35 @@ def read(snapshot: Any) -> tuple[str, Settings, list[Event], dict[str, Any] | No
             f"brigand {__version__}, which reads schemas up to {SCHEMA}."
         )
     try:
-        settings = Settings.from_json(snapshot["settings"])
+        sealed = schema > 1
+        if sealed and snapshot["sha256"] != _checksum(snapshot):
+            raise InvalidValueError("this snapshot of a bandit is damaged: its checksum does not fit.")
+        uid = snapshot["uid"]
+        if not UID.fullmatch(uid):
+            raise InvalidValueError(f"this snapshot of a bandit is damaged: its uid is {uid!r}.")
+        with importing_only(allow):
+            settings = Settings.from_json(snapshot["settings"])
         events = [Event(*row) for row in zip(*snapshot["events"], strict=True)]
-        engine = Engine.from_json(settings, snapshot["state"])
-        _check_log(events, engine)
-        return snapshot["uid"], settings, events, None if engine is None else snapshot["state"]
+        LogCheck(settings).check(events, 1)
+        if not events:
+            raise InvalidValueError("this snapshot of a bandit is damaged: its log is empty.")
+        return uid, settings, events, _state(settings, events, snapshot["state"], sealed)
+    except StorageError as error:
+        raise InvalidValueError(f"this snapshot of a bandit is damaged: {error}") from None
     except BrigandError:
         raise
-    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError, RecursionError) as error:
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error!r}.") from None
 
 
-def _check_log(events: Sequence[Event], engine: Engine | None) -> None:
-    """Refuse a log that names arms which are not there, or does not lead to this state.
+def _state(settings: Settings, events: Sequence[Event], state: Any, sealed: bool) -> dict[str, Any] | None:
+    """Return the state if it is known to be whole and has today's layout.
 
-    Raises
-    ------
-    InvalidValueError
-        It does.
+    From a snapshot without a checksum only the generator is taken, which a log in memory does not have.
     """
-    kinds = Counter(event.kind for event in events)
-    fits = all(0 <= event.arm < kinds[ADD] for event in events)
-    if engine is not None:
-        fits &= (len(engine.names), engine.steps) == (kinds[ADD], kinds[ASK])
-    if not fits:
-        raise InvalidValueError("this snapshot of a bandit is damaged: its log does not fit its state.")
+    if sealed:
+        return state if Engine.from_json(settings, state) is not None else None
+    engine = Engine.replay(settings, events)
+    if GENERATOR.fullmatch(state["rng"]):
+        engine.wind_to(state["rng"])
+    return engine.to_json()

@@ -113,7 +113,7 @@ class Reading:
                 f"the tables of the store have been brought to version {rows[0][-1]}, and this process "
                 f"writes version {VERSION}: start it again with the Brigand that changed them."
             )
-        return [Event(NAMES[row[0]], *row[1:-1]) for row in rows]
+        return [Event(NAMES.get(row[0], f"kind {row[0]}"), *row[1:-1]) for row in rows]
 
     def identity(self) -> tuple[str, str] | None:
         """Return the bandit's uid and definition, None if it is not there any more.

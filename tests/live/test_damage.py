@@ -1,0 +1,127 @@
+"""What is read from outside is not believed unchecked, and runs no code."""
+
+import contextlib
+import copy
+import json
+import random
+import sqlite3
+
+import pytest
+
+import brigand as br
+from brigand.live.listing import bandits
+from strength import runs
+
+FE = br.ForcedExploration(br.Linear())
+EXIT = {"type": "ForcedExploration", "sequence": {"type": "Sequence", "values": "os:_exit"}}
+
+
+def change(store, *statements):
+    with contextlib.closing(sqlite3.connect(store)) as connection, connection:
+        for statement in statements:
+            connection.execute(*statement if isinstance(statement, tuple) else (statement,))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with br.Bandit(["a", "b", "c"], FE, store=tmp_path / "x.db", name="shop", seed=1) as bandit:
+        for step in range(30):
+            bandit.tell(bandit.ask(), 0.25 * (step % 3))
+    return tmp_path / "x.db"
+
+
+LAST = "WHERE seq = (SELECT MAX(seq) FROM brigand_events)"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "arm = 99",
+        "arm = -1",
+        "arm = 1e9",
+        "step = 5000",
+        "step = NULL",
+        "value = 'x'",
+        "value = 1e300",
+        "kind = 77",
+    ],
+)
+def test_a_line_of_the_log_that_cannot_be_is_named(store, damage):
+    change(store, f"UPDATE brigand_events SET {damage} {LAST}")
+    for _ in range(2):
+        with (
+            br.Bandit.open(store, "shop") as bandit,
+            pytest.raises(br.StorageError, match="line 63 of the log"),
+        ):
+            bandit.ask()
+
+
+def test_a_state_is_believed_only_if_its_checksum_fits(store):
+    with br.Bandit.open(store, "shop") as bandit:
+        expected, arm = bandit.summary(), bandit._session.engine.header.tobytes()
+        with bandit._session.lock, bandit._session as session:
+            session.keep_state()
+    rng = random.Random(0)
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        ((text,),) = connection.execute("SELECT state FROM brigand_snapshots").fetchall()
+    for _ in range(runs(30, 2000)):
+        place = rng.randrange(len(text))
+        wrong = text[:place] + chr(rng.randrange(32, 127)) + text[place + rng.randrange(2) :]
+        change(store, ("UPDATE brigand_snapshots SET state = ?", (wrong,)))
+        with br.Bandit.open(store, "shop") as bandit:
+            assert bandit.summary().equals(expected)
+            assert bandit._session.engine.header.tobytes() == arm
+
+
+def test_a_snapshot_with_another_number_is_refused():
+    bandit = br.Bandit(["a", "b"], FE, seed=1)
+    bandit.record([("a", 0.5), ("b", 0.25)] * 5)
+    snapshot = json.loads(json.dumps(bandit.snapshot()))
+    tables = snapshot["state"]["tables"]
+    tried = 0
+    for table, columns in tables.items():
+        for number, (_, kind, values) in enumerate(columns["columns"]):
+            if "i" in kind and values:
+                wrong = copy.deepcopy(snapshot)
+                wrong["state"]["tables"][table]["columns"][number][2][0] = 10**9
+                with pytest.raises(br.InvalidValueError, match="checksum"):
+                    br.Bandit.restore(wrong)
+                tried += 1
+    assert tried > 5
+
+
+def test_one_damaged_bandit_does_not_hide_the_others(store):
+    br.Bandit(["x"], FE, store=store, name="other").close()
+    change(store, "UPDATE brigand_bandits SET definition = '{' WHERE name = 'shop'")
+    assert [(found.name, found.damaged) for found in bandits(f"sqlite:///{store}")] == [
+        ("other", False),
+        ("shop", True),
+    ]
+    with pytest.raises(br.StorageError, match="settings of bandit 'shop' are damaged"):
+        br.Bandit.open(store, "shop")
+
+
+def test_nothing_that_a_store_or_snapshot_names_is_called(store):
+    bandit = br.Bandit(["a"], FE)
+    snapshot = bandit.snapshot() | {"schema": 1}
+    snapshot["settings"] = snapshot["settings"] | {"policy": EXIT}
+    settings = json.dumps(snapshot["settings"])
+    change(store, ("UPDATE brigand_bandits SET definition = ?", (settings,)))
+    assert bandits(f"sqlite:///{store}")[0].policy == EXIT
+    for call in (lambda: br.Bandit.open(store, "shop"), lambda: br.Bandit.restore(snapshot)):
+        with pytest.raises(br.InvalidValueError, match=r"'os:_exit' is not imported.*allow=\['os'\]"):
+            call()
+
+
+def test_what_is_allowed_is_imported():
+    policy = br.ForcedExploration(br.Sequence("math:sqrt"))
+    snapshot = br.Bandit(["a"], policy, seed=1, horizon=100).snapshot()
+    with pytest.raises(br.InvalidValueError, match="'math:sqrt' is not imported"):
+        br.Bandit.restore(snapshot)
+    assert br.Bandit.restore(snapshot, allow=["math"]).policy == policy
+
+
+def test_a_policy_that_no_other_process_can_make_is_in_no_snapshot():
+    bandit = br.Bandit(["a"], br.ForcedExploration(br.Sequence(lambda r: 2.0 * r)), horizon=100)
+    with pytest.raises(br.InvalidValueError, match="inside a function"):
+        bandit.snapshot()
