@@ -136,8 +136,8 @@ def import_name(name: str, *, known: bool = False) -> Any:
     """
     module, _, qualname = name.partition(":")
     allowed = _ALLOWED.get()
-    fine = allowed is None or (known and module in sys.modules)
-    if not (fine or any(f"{module}.".startswith(f"{given}.") for given in allowed or ())):
+    free = allowed is None or (known and module in sys.modules)
+    if not (free or _is_allowed(module, allowed)):
         raise InvalidValueError(
             f"{name!r} is not imported: that would run code, and this comes from outside. If you trust the "
             f"module, allow it by name: allow=[{module!r}], or brigand bandit --allow {module}."
@@ -155,9 +155,19 @@ def import_name(name: str, *, known: bool = False) -> Any:
     except Exception as error:  # whatever the user's module does wrong
         raise InvalidValueError(f"importing {module!r} failed: {type(error).__name__}: {error}.") from error
     try:
-        return functools.reduce(getattr, qualname.split("."), found)
+        found = functools.reduce(getattr, qualname.split("."), found)
     except AttributeError:
         raise InvalidValueError(f"{name!r} cannot be imported: {module!r} has no {qualname!r}.") from None
+    home = getattr(found, "__module__", None)  # an allowed module may itself have imported another
+    if not (free or _is_allowed(home, allowed)):
+        raise InvalidValueError(
+            f"{name!r} is not used: it comes from the module {home!r}, not from {module!r}."
+        )
+    return found
+
+
+def _is_allowed(module: object, allowed: tuple[str, ...] | None) -> bool:
+    return any(f"{module}.".startswith(f"{given}.") for given in allowed or ())
 
 
 def _encode(value: Any, as_float: bool) -> Any:

@@ -9,7 +9,9 @@ import sqlite3
 import pytest
 
 import brigand as br
+from brigand.live import snapshots
 from brigand.live.listing import bandits
+from cli.command import brigand
 from strength import runs
 
 FE = br.ForcedExploration(br.Linear())
@@ -111,6 +113,40 @@ def test_nothing_that_a_store_or_snapshot_names_is_called(store):
     for call in (lambda: br.Bandit.open(store, "shop"), lambda: br.Bandit.restore(snapshot)):
         with pytest.raises(br.InvalidValueError, match=r"'os:_exit' is not imported.*allow=\['os'\]"):
             call()
+
+
+def test_a_list_on_the_command_line_calls_nothing_either(store, tmp_path, monkeypatch):
+    """In this process: the test would not survive."""
+    settings = {"policy": EXIT, "seed": 1, "horizon": None, "reward_timeout": None, "default_reward": None}
+    change(store, ("UPDATE brigand_bandits SET definition = ?", (json.dumps(settings),)))
+    monkeypatch.chdir(tmp_path)
+    done = brigand("bandit", "list", "--store", "x.db")
+    assert done.returncode == 0
+    assert "ForcedExploration" in done.stdout
+
+
+def test_an_allowed_module_gives_only_what_is_its_own(tmp_path, monkeypatch):
+    (tmp_path / "theirs_with_os.py").write_text("import os\nfrom os import _exit\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    snapshot = br.Bandit(["a"], FE).snapshot() | {"schema": 1}
+    for name in ("os._exit", "_exit"):
+        sequence = {"type": "Sequence", "values": f"theirs_with_os:{name}"}
+        policy = {"type": "ForcedExploration", "sequence": sequence}
+        wrong = snapshot | {"settings": snapshot["settings"] | {"policy": policy}}
+        with pytest.raises(br.InvalidValueError, match="it comes from the module"):
+            br.Bandit.restore(wrong, allow=["theirs_with_os"])
+
+
+def test_a_forged_state_with_its_checksum_is_not_believed():
+    bandit = br.Bandit(["a", "b"], FE, seed=1)
+    bandit.record([("a", 0.5), ("b", 0.25)] * 5)
+    snapshot = json.loads(json.dumps(bandit.snapshot()))
+    for columns in snapshot["state"]["tables"].values():
+        for _, kind, values in columns["columns"]:
+            values[:] = [10**9 if "i" in kind else value for value in values]
+    again = br.Bandit.restore(snapshot | {"sha256": snapshots._checksum(snapshot)})
+    assert again.summary().equals(bandit.summary())
+    assert again.ask().arm == bandit.ask().arm
 
 
 def test_what_is_allowed_is_imported():

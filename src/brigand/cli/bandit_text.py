@@ -95,11 +95,13 @@ def policy_title(policy: Policy | dict[str, Any]) -> str:
     """
     from brigand.policies.base import Policy
     from brigand.policies.catalogue import CATALOGUE
+    from brigand.spec import importing_only
 
     if isinstance(policy, dict):
         kind = str(policy.get("type"))
         try:
-            policy = Policy.from_json(policy)
+            with importing_only(()):  # of a store, which may come from anywhere
+                policy = Policy.from_json(policy)
         except BrigandError:
             return visible(kind)
     return next((name for name, known in CATALOGUE.items() if known == policy), None) or _short(policy)

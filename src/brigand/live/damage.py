@@ -71,6 +71,7 @@ class LogCheck:
     ) -> None:
         self._names = list(names)
         self._serving = set(serving)
+        self._named = {self._names[row] for row in self._serving}
         self._steps = steps
         self._whole = not self._names  # then it is known which arm each decision was
         self._arms: list[int] = []
@@ -114,16 +115,18 @@ class LogCheck:
             name = json.loads(data)["name"]
             if arm != len(self._names) or not isinstance(name, str):
                 return f"arm number {arm} is not the next"
-            if any(self._names[row] == name for row in self._serving):
+            if name in self._named:
                 return f"arm {name!r} is in service already"
             self._names.append(name)
             self._serving.add(arm)
+            self._named.add(name)
             return ""
         if kind != REMOVE:
             return f"its kind is unknown, {kind!r}"
         if arm not in self._serving:
             return f"arm number {arm} is not in service"
         self._serving.remove(arm)
+        self._named.remove(self._names[arm])
         return ""
 
     def _wrong_ask(self, step: int | None, arm: int, data: str) -> str:

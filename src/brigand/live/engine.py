@@ -234,8 +234,9 @@ class Engine:
     def _wind(self, asks: Sequence[Event]) -> None:
         """Put the generator into the state that it had after the last of these choices."""
         for event in reversed(asks):
-            if '"rng"' in event.data:
-                self.wind_to(json.loads(event.data)["rng"])
+            generator = json.loads(event.data).get("rng") if '"rng"' in event.data else None
+            if generator is not None:
+                self.wind_to(generator)
                 return
 
     def wind_to(self, text: str) -> None:

@@ -50,10 +50,8 @@ def _checksum(snapshot: dict[str, Any]) -> str:
     return digest(json.dumps(rest, sort_keys=True))
 
 
-def read(
-    snapshot: Any, allow: Iterable[str] = ()
-) -> tuple[str, Settings, list[Event], dict[str, Any] | None]:
-    """Read what `write` gave: identity, settings, events, and the state, None if it is to be replayed.
+def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[str, Settings, list[Event], dict[str, Any]]:
+    """Read what `write` gave: identity, settings, events, and the state after them.
 
     Raises
     ------
@@ -71,8 +69,7 @@ def read(
             f"brigand {__version__}, which reads schemas up to {SCHEMA}."
         )
     try:
-        sealed = schema > 1
-        if sealed and snapshot["sha256"] != _checksum(snapshot):
+        if schema > 1 and snapshot["sha256"] != _checksum(snapshot):
             raise InvalidValueError("this snapshot of a bandit is damaged: its checksum does not fit.")
         uid = snapshot["uid"]
         if not UID.fullmatch(uid):
@@ -83,7 +80,7 @@ def read(
         LogCheck(settings).check(events, 1)
         if not events:
             raise InvalidValueError("this snapshot of a bandit is damaged: its log is empty.")
-        return uid, settings, events, _state(settings, events, snapshot["state"], sealed)
+        return uid, settings, events, _state(settings, events, snapshot["state"])
     except StorageError as error:
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error}") from None
     except BrigandError:
@@ -92,14 +89,13 @@ def read(
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error!r}.") from None
 
 
-def _state(settings: Settings, events: Sequence[Event], state: Any, sealed: bool) -> dict[str, Any] | None:
-    """Return the state if it is known to be whole and has today's layout.
+def _state(settings: Settings, events: Sequence[Event], state: Any) -> dict[str, Any]:
+    """Return the state that the log leads to, with the generator that the given one has.
 
-    From a snapshot without a checksum only the generator is taken, which a log in memory does not have.
+    Whoever forges a state can make its checksum, too; a log in memory does not have the generator.
     """
-    if sealed:
-        return state if Engine.from_json(settings, state) is not None else None
     engine = Engine.replay(settings, events)
-    if GENERATOR.fullmatch(state["rng"]):
-        engine.wind_to(state["rng"])
+    if not GENERATOR.fullmatch(state["rng"]):
+        raise InvalidValueError("this snapshot of a bandit is damaged: the state of its generator is none.")
+    engine.wind_to(state["rng"])
     return engine.to_json()
