@@ -95,12 +95,12 @@ def test_a_snapshot_with_another_number_is_refused():
 def test_one_damaged_bandit_does_not_hide_the_others(store):
     br.Bandit(["x"], FE, store=store, name="other").close()
     change(store, "UPDATE brigand_bandits SET definition = '{' WHERE name = 'shop'")
-    assert [(found.name, found.damaged) for found in bandits(f"sqlite:///{store}")] == [
-        ("other", False),
-        ("shop", True),
-    ]
+    listed = [("other", False), ("shop", True)]
+    assert [(found.name, found.damaged) for found in bandits(f"sqlite:///{store}")] == listed
     with pytest.raises(br.StorageError, match="settings of bandit 'shop' are damaged"):
         br.Bandit.open(store, "shop")
+    change(store, "UPDATE brigand_events SET step = 'x' WHERE step = 30 AND bandit_id = 1")
+    assert [(found.name, found.damaged) for found in bandits(f"sqlite:///{store}")] == listed
 
 
 def test_nothing_that_a_store_or_snapshot_names_is_called(store):
@@ -155,6 +155,8 @@ def test_what_is_allowed_is_imported():
     with pytest.raises(br.InvalidValueError, match="'math:sqrt' is not imported"):
         br.Bandit.restore(snapshot)
     assert br.Bandit.restore(snapshot, allow=["math"]).policy == policy
+    with pytest.raises(br.InvalidValueError, match="allow must be a list of names, not 'math'"):
+        br.Bandit.restore(snapshot, allow="math")
 
 
 def test_a_policy_that_no_other_process_can_make_is_in_no_snapshot():

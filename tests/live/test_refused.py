@@ -6,24 +6,15 @@ import unicodedata
 import pytest
 
 import brigand as br
+from live.common import Clock
 
 FE = br.ForcedExploration(br.Linear())
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture(params=["memory", "store"])
 def bandit(request, tmp_path):
     place = {} if request.param == "memory" else {"store": tmp_path / "x.db", "name": "x"}
-    clock = Clock()
+    clock = Clock(1000.0)
     with br.Bandit(["a", "b"], FE, seed=0, reward_timeout=10, default_reward=0, clock=clock, **place) as made:
         made.clock = clock
         yield made

@@ -106,7 +106,8 @@ found = {}
 with open(path) as file:
     jobs = json.load(file)
 for name, seed, done, snapshot in jobs:
-    opened, restored = br.Bandit.open(url, name), br.Bandit.restore(snapshot)
+    allow = ["own_policy"]
+    opened, restored = br.Bandit.open(url, name, allow=allow), br.Bandit.restore(snapshot, allow=allow)
     k, horizon = len(opened.arms()), snapshot["settings"]["horizon"]
     rewards = rewards_for(opened._settings.policy, (horizon, k), seed)
     found[name] = [play(opened, rewards, done), play(restored, rewards, done)]

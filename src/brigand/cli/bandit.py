@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
 
 app = typer.Typer(
-    help="Live bandits: ask for an arm, tell its reward.\n\n"
-    "Any number of processes on one machine may use a store at once. Times are UTC.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -35,8 +33,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The bandit's name in 
 Store = Annotated[
     str, typer.Option(envvar="BRIGAND_STORE", help="URL of the store, or the path of its SQLite file.")
 ]
-_allowed: list[str] = []
 DEFAULT_STORE = "sqlite:///brigand.db"
+_allowed: list[str] = []  # modules, for all commands of this process
 
 
 @app.callback()
@@ -47,7 +45,7 @@ def bandit(
             metavar="MODULE",
             envvar="BRIGAND_ALLOW",
             help="A module of yours that a stored policy needs, and that may be imported; give it before the "
-            "command. Several times for several.",
+            "command, several times for several. In the variable, spaces are between them.",
         ),
     ] = None,
 ) -> None:

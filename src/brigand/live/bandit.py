@@ -166,7 +166,7 @@ class Bandit:
             The store cannot be read, or is damaged.
         """
         bandit = cls.__new__(cls)
-        bandit._start(backends.find(store, name, listed(allow)), name, clock)
+        bandit._start(backends.find(store, name, listed(allow, "allow")), name, clock)
         return bandit
 
     @overload
@@ -192,13 +192,12 @@ class Bandit:
         UnknownNameError
             An arm that is not in service.
         """
-        count = 1 if n is None else checks.integer("n", n, 1)
+        count = 1 if n is None else checks.integer("n", n, 1, MOST_AT_ONCE)
         names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
         with self._session.lock, self._session as session:
             now = self._now()
             rows = self._rows(session.engine, names)
             self._require_room(session.engine, count)
-            checks.integer("n", count, 1, MOST_AT_ONCE)
             self._settle(session, now)
             engine = session.moving()
             choice = engine.choose(count, rows)
@@ -446,7 +445,7 @@ class Bandit:
             It is no snapshot, a damaged one or one of a newer version, or its policy needs a module that is
             not allowed.
         """
-        uid, settings, events, state = snapshots.read(snapshot, listed(allow))
+        uid, settings, events, state = snapshots.read(snapshot, listed(allow, "allow"))
         bandit = cls.__new__(cls)
         bandit._start(backends.create(store, name, uid, settings, events, clock(), state), name, clock)
         return bandit

@@ -50,12 +50,11 @@ def bandits(store: str) -> list[Listed]:
         for name in opened.names():
             record = opened.find(name)
             with opened.reading(record.id) as reading:
-                decisions = reading.steps()
                 try:
                     policy, arms = json.loads(record.definition)["policy"], _arms(reading)
-                    damaged = not isinstance(policy, dict)
+                    decisions, damaged = reading.steps(), not isinstance(policy, dict)
                 except (TypeError, ValueError, LookupError, RecursionError):
-                    policy, arms, damaged = {}, [], True
+                    policy, arms, decisions, damaged = {}, [], 0, True
                 found.append(Listed(name, policy, arms, decisions, record.created_at, damaged))
     return found
 

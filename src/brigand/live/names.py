@@ -61,8 +61,8 @@ def check_alike(names: Iterable[str]) -> None:
             )
 
 
-def listed(names: Iterable[str]) -> list[str]:
-    """Return names of arms as a list; one string is not a list of names."""
+def listed(names: Iterable[str], what: str = "arms") -> list[str]:
+    """Return names, of arms or `what` they are, as a list; one string is not a list of names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidValueError(f"arms must be a list of names, not {reprlib.repr(names)}.")
+        raise InvalidValueError(f"{what} must be a list of names, not {reprlib.repr(names)}.")
     return list(names)

@@ -70,7 +70,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Settings:
-        """Read what `to_json` wrote; it imports the module of a user's policy."""
+        """Read what `to_json` wrote, and check it; see `Spec.from_json` on modules of users' policies."""
         try:
             return cls.of(**{**data, "policy": Policy.from_json(data["policy"])})
         except (TypeError, KeyError) as error:
