@@ -12,6 +12,7 @@ import pytest
 
 import ahead
 import brigand as br
+import stores
 import strength
 from brigand import jit
 
@@ -33,8 +34,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if strength.full:
-        return
+    out = [item for item in items if strength.full and memory_again(item)]
     seen = collections.Counter()
 
     def left_out(item):
@@ -46,10 +46,17 @@ def pytest_collection_modifyitems(config, items):
         seen[item.function] += 1
         return (seen[item.function] - 1) % every.args[0] > 0
 
-    out = [item for item in items if left_out(item)]
+    if not strength.full:
+        out = [item for item in items if memory_again(item) or left_out(item)]
     config.hook.pytest_deselected(items=out)
     dropped = set(out)
     items[:] = [item for item in items if item not in dropped]
+
+
+def memory_again(item):
+    """Return whether a test of a bandit in memory is there again for another kind of store."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "postgresql" in given and "memory" in given
 
 
 def pytest_sessionstart(session):
@@ -124,6 +131,15 @@ def _few_policies_compiled():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "compile_loop", only_some)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres(request):
+    """A PostgreSQL server."""
+    workers = getattr(request.config, "workerinput", {})
+    server = stores.Server(workers.get("testrunuid", f"{os.getpid()}"))
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")

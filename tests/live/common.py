@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
-import os
-import sqlite3
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +12,7 @@ from numpy.typing import NDArray
 import brigand as br
 from brigand.testing.base import fit, knowing
 from policies.expectations import expected
+from stores import run
 
 FE = br.ForcedExploration(br.Linear())
 SW_FE = br.ForcedExploration(br.Linear(), window=7)
@@ -28,14 +23,6 @@ LOADS = ("json", "store", "open", "replay")
 """Ways to load a bandit again, see `loaded`."""
 
 _number = itertools.count()
-
-
-@contextlib.contextmanager
-def folder() -> Iterator[Path]:
-    """Give a folder, in memory if there is such a place: a store waits for the disk at every call."""
-    memory = "/dev/shm"
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as path:
-        yield Path(path)
 
 
 class Clock:
@@ -122,10 +109,7 @@ def loaded(bandit: br.Bandit, how: str, url: str, clock: Any = None) -> br.Bandi
 
 def forget_snapshots(url: str) -> None:
     """Delete what a store remembers of states, so that bandits are made from their logs."""
-    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
-    with connection:
-        connection.execute("DELETE FROM brigand_snapshots")
-    connection.close()
+    run(url, "DELETE FROM brigand_snapshots")
 
 
 def table(bandit: br.Bandit, name: str) -> dict[str, list[Any]]:

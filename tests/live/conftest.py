@@ -1,12 +1,12 @@
 """What tests of live bandits share."""
 
 import os
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from live.warm import Warm
+from stores import KINDS, a_store
+from strength import some
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +19,15 @@ def warm():
     process.close()
 
 
+@pytest.fixture(params=some(KINDS, ["sqlite"]))
+def url(request):
+    """Of a store that holds nothing."""
+    with a_store(request.param, request) as made:
+        yield made
+
+
 @pytest.fixture
-def url(tmp_path):
-    """Of a file that is not there yet, in memory if there is such a place: each call waits for the disk."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else tmp_path) as folder:
-        yield f"sqlite:///{folder}/bandits.db"
+def file_url(request):
+    """Of a file that is not there yet."""
+    with a_store("sqlite", request) as made:
+        yield made

@@ -21,6 +21,7 @@ from brigand.live import session
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
 from live.twin import Twin, log, reward_of
 from live.warm import FE, SW_FE, THOMPSON, Child
+from stores import another
 from strength import runs
 
 fcntl = pytest.importorskip("fcntl", reason="POSIX only")
@@ -244,9 +245,9 @@ def ask_and_tell(url, said, rounds):
         os.write(said, json.dumps([TELL, decision.step, told]).encode() + b"\n")
 
 
-def scene_killed_beside_others(url, kills):
+def scene_killed_beside_others(url, folder, kills):
     br.Bandit(list("abc"), THOMPSON, store=url, name="x", seed=7).close()
-    path = url.removeprefix("sqlite:///") + ".said"
+    path = folder / "said"
     said = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
     others = [Child(ask_and_tell, url, said, 150) for _ in range(2)]
     rng, victims = random.Random(5), []
@@ -271,8 +272,8 @@ def scene_killed_beside_others(url, kills):
     return len(lines), len(history)
 
 
-def test_a_process_that_is_killed_disturbs_no_other(warm, url):
-    print(warm(scene_killed_beside_others, url, runs(1, 30)))
+def test_a_process_that_is_killed_disturbs_no_other(warm, url, tmp_path):
+    print(warm(scene_killed_beside_others, url, tmp_path, runs(1, 30)))
 
 
 # Killed while a bandit is made.
@@ -286,7 +287,7 @@ def create(url, seed, pipe):
 def scene_killed_while_creating(url, kills):
     rng, counts = random.Random(3), Counter()
     for kill in range(kills):
-        place = f"{url}{kill // 2}"
+        place = another(url, kill // 2)
         end, pipe = os.pipe()
         child = Child(create, place, kill, pipe)
         os.close(pipe)

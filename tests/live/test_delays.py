@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from live.common import FE, POLICIES, SW_FE, arms, folder, rewards_for, table
+from live.common import FE, POLICIES, SW_FE, arms, rewards_for, table
 from policies.expectations import CHANGES, expected
+from stores import folder
 from strength import LIVE, some
 
 SEEDS = st.integers(0, 2**32)

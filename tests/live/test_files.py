@@ -49,8 +49,8 @@ def scene_read_only(url):
     twin.follow(bandit)
 
 
-def test_a_file_that_may_only_be_read(warm, url):
-    warm(scene_read_only, url)
+def test_a_file_that_may_only_be_read(warm, file_url):
+    warm(scene_read_only, file_url)
 
 
 # Files that are not what they were.
@@ -76,8 +76,8 @@ def scene_gone(url):
     Twin(br.Bandit.open(url, "x"))
 
 
-def test_a_file_that_is_deleted_or_replaced(warm, url):
-    warm(scene_gone, url)
+def test_a_file_that_is_deleted_or_replaced(warm, file_url):
+    warm(scene_gone, file_url)
 
 
 def use(url):
@@ -112,8 +112,8 @@ def scene_damaged(url):
     assert any(outcomes["byte"])
 
 
-def test_a_file_that_is_damaged(warm, url):
-    warm(scene_damaged, url)
+def test_a_file_that_is_damaged(warm, file_url):
+    warm(scene_damaged, file_url)
 
 
 def scene_damaged_while_open(url):
@@ -128,8 +128,8 @@ def scene_damaged_while_open(url):
     assert len(br.Bandit.open(url, "x").history()) == 4
 
 
-def test_a_file_that_is_cut_off_while_it_is_open(warm, url):
-    warm(scene_damaged_while_open, url)
+def test_a_file_that_is_cut_off_while_it_is_open(warm, file_url):
+    warm(scene_damaged_while_open, file_url)
 
 
 def change(url, statement, *values):
@@ -164,8 +164,8 @@ def scene_newer(url):
     assert contents(url) == before
 
 
-def test_a_file_of_a_newer_version(warm, url):
-    warm(scene_newer, url)
+def test_a_file_of_a_newer_version(warm, file_url):
+    warm(scene_newer, file_url)
 
 
 # Files that are locked.
@@ -201,5 +201,5 @@ def keep(url, pipe):
     signal.pause()
 
 
-def test_a_file_that_another_process_keeps_locked(warm, url):
-    warm(scene_locked, url)
+def test_a_file_that_another_process_keeps_locked(warm, file_url):
+    warm(scene_locked, file_url)

@@ -17,6 +17,7 @@ import brigand as br
 from brigand.storage.events import ADD, ASK, REMOVE
 from live.twin import Twin, log, reward_of, state
 from live.warm import FE, THOMPSON, Child, at_once
+from stores import another
 from strength import runs
 
 ARMS = ["a", "b", "c", "d"]
@@ -164,7 +165,7 @@ def create_or_not(url, name, number):
 
 def scene_created_at_once(url, turns):
     for turn in range(turns):  # in a new file, then two in the same
-        place, name = f"{url}{turn // 3}", f"x{turn % 3}"
+        place, name = another(url, turn // 3), f"x{turn % 3}"
         created = at_once(create, [(place, name, number) for number in range(4)])
         uids, seeds, steps = zip(*created, strict=True)
         assert len(set(uids)) == len(set(seeds)) == 1

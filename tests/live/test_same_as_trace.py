@@ -19,7 +19,6 @@ from live.common import (
     RANDOM,
     arms,
     contents,
-    folder,
     loaded,
     play,
     policy_for,
@@ -27,6 +26,7 @@ from live.common import (
     state,
 )
 from policies.expectations import expected
+from stores import KINDS, a_store
 from strength import LIVE, some
 
 STEPS = 160
@@ -51,12 +51,11 @@ def _snapshots_now_and_then():
         yield
 
 
-@pytest.fixture(scope="module")
-def file():
-    with folder() as path:
-        url = f"sqlite:///{path}/bandits.db"
-        open_store(url, create=True).close()
-        yield url
+@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
+def url(request):
+    with a_store(request.param, request) as made:
+        open_store(made, create=True).close()
+        yield made
 
 
 SEEDS = st.integers(0, 2**64)
@@ -85,14 +84,14 @@ def test_ask_and_tell_is_the_simulator_also_after_a_snapshot(name, seed, k, cut)
     k=ARMS,
     loads=st.lists(st.tuples(st.integers(0, FEW), st.sampled_from(LOADS)), min_size=1, max_size=4),
 )
-def test_it_is_the_simulator_however_often_it_is_loaded_again(name, file, seed, k, loads):
+def test_it_is_the_simulator_however_often_it_is_loaded_again(name, url, seed, k, loads):
     policy = policy_of(name, k)
     rewards = rewards_for(policy, (FEW, k), seed)
     bandit = bandit_of(policy, k, seed, FEW)
     chosen = []
     for step, how in [*sorted(loads), (FEW, "open")]:
         chosen += play(bandit, rewards, len(chosen), step)
-        bandit = loaded(bandit, how, file)
+        bandit = loaded(bandit, how, url)
     assert chosen == br.trace(policy, rewards, seed=seed).tolist()
 
 
@@ -116,19 +115,19 @@ print(json.dumps(found))
 
 
 @pytest.mark.full
-def test_a_new_process_goes_on_with_every_policy(file, tmp_path):
+def test_a_new_process_goes_on_with_every_policy(url, tmp_path):
     jobs, expected = [], {}
     for number, name in enumerate([*br.CATALOGUE, *OWN]):
         k, done = 2 + number % 4, 5 + number % 20
         policy = policy_of(name, k)
         rewards = rewards_for(policy, (FEW, k), number)
-        with bandit_of(policy, k, number, FEW, store=file, name=name) as bandit:
+        with bandit_of(policy, k, number, FEW, store=url, name=name) as bandit:
             play(bandit, rewards, 0, done)
             jobs.append((name, number, done, bandit.snapshot()))
         expected[name] = [br.trace(policy, rewards, seed=number).tolist()[done:]] * 2
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps(jobs))
-    command = [sys.executable, "-W", "error", "-c", SCRIPT, file, str(path)]
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, url, str(path)]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=paths)
     assert done.returncode == 0, done.stderr
@@ -155,8 +154,8 @@ def test_a_batch_is_as_many_asks_without_a_tell_between(name, seed, k, sizes):
 
 
 @pytest.mark.parametrize("policy", [FE, RANDOM], ids=["FE", "random"])
-def test_a_batch_in_a_store_is_as_many_asks(policy, file):
-    one, other = (bandit_of(policy, 3, 1, store=file, name=f"{policy!r} {n}") for n in range(2))
+def test_a_batch_in_a_store_is_as_many_asks(policy, url):
+    one, other = (bandit_of(policy, 3, 1, store=url, name=f"{policy!r} {n}") for n in range(2))
     for size in (1, 5, 30):
         batch, singles = one.ask(size), [other.ask() for _ in range(size)]
         assert [(d.step, d.arm, d.explored) for d in batch] == [(d.step, d.arm, d.explored) for d in singles]
@@ -172,12 +171,12 @@ NEED = [name for name in POLICIES if expected(name).needs_horizon]
 
 
 @pytest.mark.parametrize("name", NEED)
-def test_policies_that_need_the_horizon_say_so(name, file):
-    for where in ({}, {"store": file, "name": f"no {name}"}):
+def test_policies_that_need_the_horizon_say_so(name, url):
+    for where in ({}, {"store": url, "name": f"no {name}"}):
         with pytest.raises(br.InvalidValueError, match="horizon"):
             br.Bandit(arms(3), POLICIES[name], **where)
     with pytest.raises(br.UnknownNameError):
-        br.Bandit.open(file, f"no {name}")
+        br.Bandit.open(url, f"no {name}")
 
 
 @pytest.mark.parametrize("name", some((name for name in POLICIES if name not in NEED), LIVE))
@@ -196,8 +195,8 @@ def test_the_oracle_knows_an_environment():
 @pytest.mark.every(4)
 @pytest.mark.parametrize("where", ["memory", "store"])
 @pytest.mark.parametrize("name", ["FE-Exp", "FE-Linear", "Random", "NPTS"])
-def test_nothing_is_asked_beyond_the_horizon(name, where, file):
-    home = {} if where == "memory" else {"store": file, "name": f"beyond {name}"}
+def test_nothing_is_asked_beyond_the_horizon(name, where, url):
+    home = {} if where == "memory" else {"store": url, "name": f"beyond {name}"}
     bandit = bandit_of(POLICIES[name], 3, 1, 20, **home)
     decisions = bandit.ask(18)
     bandit.tell(decisions[3].id, 0.5)

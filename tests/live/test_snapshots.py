@@ -13,16 +13,18 @@ from hypothesis import given, settings, strategies as st
 
 import brigand as br
 from brigand.live import session, snapshots
-from live.common import FE, RANDOM, SW_FE, Clock, contents, folder, loaded, play, rewards_for, state
+from live.common import FE, RANDOM, SW_FE, Clock, contents, loaded, play, rewards_for, state
+from stores import KINDS, a_store
+from strength import some
 
 NAMES = ["a", "b", "c", "d"]
 TIMEOUT, DEFAULT = 5.0, 0.5
 
 
-@pytest.fixture(scope="module")
-def url():
-    with folder() as path:
-        yield f"sqlite:///{path}/bandits.db"
+@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
+def url(request):
+    with a_store(request.param, request) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True, scope="module")

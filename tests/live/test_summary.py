@@ -9,7 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 import brigand as br
 from brigand.live import confidence, report
-from live.common import FE, MEANS, POLICIES, RANDOM, SW_FE, Clock, arms, fit, folder, policy_for
+from live.common import FE, MEANS, POLICIES, RANDOM, SW_FE, Clock, arms, fit, policy_for
+from stores import folder
 from strength import LIVE, some
 
 UCB = br.UCB1(0, 1)

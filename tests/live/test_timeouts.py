@@ -3,15 +3,17 @@
 import pytest
 
 import brigand as br
-from live.common import FE, SW_FE, Clock, arms, contents, folder, loaded, state, table
+from live.common import FE, SW_FE, Clock, arms, contents, loaded, state, table
+from stores import KINDS, a_store
+from strength import some
 
 TIMEOUT, DEFAULT = 10.0, 0.25
 
 
-@pytest.fixture(scope="module")
-def url():
-    with folder() as path:
-        yield f"sqlite:///{path}/bandits.db"
+@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
+def url(request):
+    with a_store(request.param, request) as made:
+        yield made
 
 
 @pytest.fixture(params=["memory", "store"])

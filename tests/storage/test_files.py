@@ -33,7 +33,12 @@ ASKED = Event(ASK, 1, 0, None, True, 0.0, "")
         "sqlite:///file://elsewhere/x.db?uri=true",
         "sqlite://x.db",
         "sqlite+aiosqlite:///x.db",
-        "postgresql://me:secret@host/bandits",
+        "sqlite:///x.db?mode",
+        "sqlite:///x.db?mode=ro&uri",
+        "sqlite:///x.db?=ro",
+        "mysql://me:secret@host/bandits",
+        "postgresql+asyncpg://me:secret@host/bandits",
+        "postgresql://me:secret@host/bandits?sslmode",
         "postgresql://host:port/bandits",
         None,
         b"sqlite:///x.db",
@@ -66,7 +71,7 @@ def test_urls_and_the_files_they_name(url, path, tmp_path, monkeypatch):
     with open_store(url.format(tmp_path), create=True) as store:
         monkeypatch.chdir("/")  # the file stays what it was
         store.create("x", "", "", [], None, 0.0)
-        store._connections._close_idle()
+        store.connections._close_idle()
         assert store.names() == ["x"]
     assert [file.name for file in tmp_path.iterdir()] == [path]
 
@@ -86,7 +91,7 @@ def test_a_commit_is_synced_by_default(tmp_path):
         options = {} if setting is None else {"synchronous": setting}
         with (
             open_store(f"sqlite:///{tmp_path}/x.db", create=True, **options) as store,
-            store._connections.transaction("BEGIN") as transaction,
+            store.connections.reading() as transaction,
         ):
             assert transaction.rows(sa.text("PRAGMA synchronous"), {}) == [(level,)]
 

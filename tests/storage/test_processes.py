@@ -53,15 +53,17 @@ def finish(*processes):
 
 
 @pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/bandits.db"
-
-
-@pytest.fixture
 def made(url):
     with open_store(url, create=True) as store:
         store.create("x", "", "", [], None, 0.0)
     return url
+
+
+@pytest.fixture
+def made_file(file_url):
+    with open_store(file_url, create=True) as store:
+        store.create("x", "", "", [], None, 0.0)
+    return file_url
 
 
 def steps(url):
@@ -177,7 +179,7 @@ def test_a_child_goes_on_with_the_store_of_its_parent(made):
     assert steps(made) == list(range(1, 125))
 
 
-def test_a_child_has_locks_of_its_own(made):
+def test_a_child_has_locks_of_its_own(made_file):
     code = """
     store = open_store(url, create=False)
     store.names()
@@ -194,10 +196,10 @@ def test_a_child_has_locks_of_its_own(made):
     """
     if not os.path.exists("/proc/locks"):
         pytest.skip("Linux only")
-    assert finish(start(made, code)) == [["2"]]  # of the database and of its shared memory
+    assert finish(start(made_file, code)) == [["2"]]  # of the database and of its shared memory
 
 
-def test_a_fork_in_a_transaction_cannot_use_it_and_changes_nothing(made):
+def test_a_fork_in_a_transaction_cannot_use_it_and_changes_nothing(made_file):
     code = """
     store = open_store(url, create=False)
     child = None
@@ -224,11 +226,11 @@ def test_a_fork_in_a_transaction_cannot_use_it_and_changes_nothing(made):
     append(store)
     store.close()
     """
-    assert finish(start(made, code)) == [["True"] * 4]
-    assert steps(made) == [1, 2]
+    assert finish(start(made_file, code)) == [["True"] * 4]
+    assert steps(made_file) == [1, 2]
 
 
-def test_a_fork_beside_threads_that_write_is_told_so(made):
+def test_a_fork_beside_threads_that_write_is_told_so(made_file):
     code = """
     import threading, warnings
     warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, for any fork beside threads
@@ -263,11 +265,11 @@ def test_a_fork_beside_threads_that_write_is_told_so(made):
         append(store)
         store.close()
     """
-    assert finish(start(made, code)) == [["True"] * 3]
-    assert steps(made) == [1, 2, 3, 4, 5]
+    assert finish(start(made_file, code)) == [["True"] * 3]
+    assert steps(made_file) == [1, 2, 3, 4, 5]
 
 
-def test_a_full_disk_is_reported_and_the_store_goes_on_once_there_is_room(made, tmp_path):
+def test_a_full_disk_is_reported_and_the_store_goes_on_once_there_is_room(made_file):
     code = """
     import resource, signal
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -287,5 +289,5 @@ def test_a_full_disk_is_reported_and_the_store_goes_on_once_there_is_room(made, 
     append(store, "x" * 1_000_000)
     store.close()
     """
-    assert finish(start(made, code)) == [["True", "True", "1"]]
-    assert steps(made) == [1, 2]
+    assert finish(start(made_file, code)) == [["True", "True", "1"]]
+    assert steps(made_file) == [1, 2]

@@ -1,4 +1,4 @@
-"""Where the file of a store is: reads the URL of the store and checks the place."""
+"""Where a store is: reads its URL, and checks the place of a file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import os
 import stat
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from brigand.errors import InvalidValueError, StorageError
 
 ALLOWED = (
     "'sqlite:///relative/path.db' or 'sqlite:////absolute/path.db', "
-    "and to read only 'sqlite:///file:path.db?mode=ro&uri=true'"
+    "to read only 'sqlite:///file:path.db?mode=ro&uri=true', "
+    "or 'postgresql+psycopg://user:password@host/database'"
 )
+SERVERS = ("postgresql", "postgresql+psycopg")
 
 
-class Location(NamedTuple):
+class File(NamedTuple):
     """The file of a store.
 
     Attributes
@@ -33,14 +35,19 @@ class Location(NamedTuple):
     path: Path
     read_only: bool
 
+    @property
+    def shown(self) -> str:
+        """The path, for messages."""
+        return str(self.path)
 
-def locate(url: object) -> Location:
-    """Read the URL of a store.
+
+def locate(url: object) -> File | URL:
+    """Read the URL of a store: a file, or the database of a server.
 
     Raises
     ------
     InvalidValueError
-        It is not the URL of an SQLite file.
+        It is neither the URL of an SQLite file nor of a PostgreSQL database.
     """
     if not isinstance(url, str):
         raise InvalidValueError(f"url must be a text such as {ALLOWED}; not {url!r}.")
@@ -49,6 +56,9 @@ def locate(url: object) -> Location:
     except (ArgumentError, ValueError):
         raise InvalidValueError(f"url must be {ALLOWED}; not {url!r}.") from None
     shown = parts.render_as_string(hide_password=True)
+    _check_options(url, shown)
+    if parts.drivername in SERVERS:
+        return parts.set(drivername=SERVERS[-1])
     if parts.drivername != "sqlite" or parts.host or parts.username or parts.port:
         raise InvalidValueError(f"url must be {ALLOWED}; not {shown!r}.")
     wrong = {key: value for key, value in parts.query.items() if (key, value) not in _OPTIONS}
@@ -60,10 +70,18 @@ def locate(url: object) -> Location:
             f"url must name a file, which outlives this process and which others can open too: {ALLOWED}; "
             f"not {shown!r}."
         )
-    return Location(Path(file).absolute(), read_only="mode" in parts.query)
+    return File(Path(file).absolute(), read_only="mode" in parts.query)
 
 
 _OPTIONS = {("mode", "ro"), ("uri", "true")}
+
+
+def _check_options(url: str, shown: str) -> None:
+    """Refuse what SQLAlchemy would leave out in silence."""
+    try:
+        parse_qsl(url.partition("?")[2], strict_parsing="?" in url)
+    except ValueError:
+        raise InvalidValueError(f"the options of url must be name=value; {shown!r} has others.") from None
 
 
 def _file(url: str, is_uri: bool) -> str:
@@ -77,7 +95,7 @@ def _file(url: str, is_uri: bool) -> str:
     return f"/{path}" if authority in ("", "localhost") else ""
 
 
-def prepare_file(location: Location, *, create: bool) -> None:
+def prepare_file(location: File, *, create: bool) -> None:
     """Make sure that there is a file, empty if it is new.
 
     Raises

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
-from sqlalchemy.dialects import sqlite
 
-from brigand.errors import StorageError
+from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
 from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
@@ -53,10 +53,8 @@ DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
 APPEND = EVENTS.insert()
-_SNAPSHOT = sqlite.insert(SNAPSHOTS)
-SAVE = _SNAPSHOT.on_conflict_do_update(
-    index_elements=[_S.bandit_id], set_={"seq": _SNAPSHOT.excluded.seq, "state": _SNAPSHOT.excluded.state}
-)
+SAVE = SNAPSHOTS.update().where(_S.bandit_id == bindparam("bandit"))
+SAVE_FIRST = SNAPSHOTS.insert()
 
 
 class Reading:
@@ -83,7 +81,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         rows = self._rows(LAST)
         return int(rows[0][0]) if rows else 0
@@ -94,7 +92,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         rows = self._rows(STEPS)
         return int(rows[0][0]) if rows else 0
@@ -105,7 +103,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read, or another version of Brigand has changed its tables since it was opened.
+            The store cannot be read, or another version of Brigand has changed its tables since then.
         """
         rows = self._rows(SINCE, seq=seq)
         if rows and rows[0][-1] != VERSION:
@@ -121,7 +119,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         rows = self._rows(IDENTITY)
         return (rows[0][0], rows[0][1]) if rows else None
@@ -132,7 +130,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         found: dict[int, Found] = {}
         for start in range(0, len(steps), CHUNK):
@@ -146,7 +144,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         rows = self._rows(SNAPSHOT)
         return (rows[0][0], rows[0][1]) if rows else None
@@ -160,7 +158,7 @@ class Reading:
         Raises
         ------
         StorageError
-            The file cannot be read, or the transaction is over.
+            The store cannot be read, or the transaction is over.
         """
         return islice(self._history(after_step), limit)
 
@@ -186,10 +184,11 @@ class Writing(Reading):
         Raises
         ------
         StorageError
-            The file cannot be written; or the log holds such a number, or such an event of the same
+            The store cannot be written; or the log holds such a number, or such an event of the same
             decision, already. Nothing of this transaction will stay.
         InvalidValueError
-            A text has lone surrogates. Nothing of this transaction will stay.
+            A text has lone surrogates or U+0000, or a number is not finite. Nothing of this transaction will
+            stay.
         """
         rows = [_row(self._bandit_id, after + i, event) for i, event in enumerate(events, 1)]
         if rows:
@@ -208,14 +207,21 @@ class Writing(Reading):
         Raises
         ------
         StorageError
-            The file cannot be written. Nothing of this transaction will stay.
+            The store cannot be written. Nothing of this transaction will stay.
         InvalidValueError
             The text has lone surrogates. Nothing of this transaction will stay.
         """
-        self._transaction.run(SAVE, {"bandit_id": self._bandit_id, "seq": seq, "state": state})
+        values = {"seq": seq, "state": state}
+        if not self._transaction.run(SAVE, {"bandit": self._bandit_id, **values}):
+            self._transaction.run(SAVE_FIRST, {"bandit_id": self._bandit_id, **values})
 
 
 def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
+    """Return an event as a row; what not every kind of store holds is refused by all."""
+    if not (math.isfinite(event.at) and math.isfinite(event.value or 0.0)):
+        raise InvalidValueError(f"numbers in a log are finite, not {event.value} at {event.at}.")
+    if "\0" in event.data:
+        raise InvalidValueError(f"text with U+0000 cannot be stored: {event.data!r}.")
     return {
         "bandit_id": bandit_id,
         "seq": seq,

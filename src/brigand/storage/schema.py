@@ -1,17 +1,17 @@
 """The tables of a store, and the steps from older versions of them to this one.
 
-All names begin with ``brigand_``, so that a store can live in a file that holds other tables.
+All names begin with ``brigand_``, so that a store can live in a database that holds other tables.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Column, Connection, Table
+from sqlalchemy.dialects import postgresql
 
 from brigand.errors import StorageError
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
@@ -33,6 +33,9 @@ class _AsGiven(sa.types.UserDefinedType[float]):
         return ""
 
 
+Name = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+"""Sorted as SQLite does, by code points."""
+
 METADATA = sa.MetaData()
 
 SCHEMA = Table(
@@ -46,7 +49,7 @@ BANDITS = Table(
     "brigand_bandits",
     METADATA,
     Column("id", sa.Integer, primary_key=True),
-    Column("name", sa.Text, nullable=False, unique=True),
+    Column("name", Name, nullable=False, unique=True),
     Column("uid", sa.Text, nullable=False),
     Column("definition", sa.Text, nullable=False),
     Column("created_at", sa.Double, nullable=False),
@@ -79,8 +82,8 @@ SNAPSHOTS = Table(
 )
 
 
-def found(connection: Connection, path: Path) -> int | None:
-    """Return the version of the tables in the file, None if it has none.
+def found(connection: Connection, shown: str) -> int | None:
+    """Return the version of the tables in the store, None if it has none.
 
     Raises
     ------
@@ -91,17 +94,17 @@ def found(connection: Connection, path: Path) -> int | None:
         return None
     row = connection.execute(sa.select(SCHEMA.c.version, SCHEMA.c.written_by)).first()
     if row is None or not isinstance(row.version, int):
-        raise StorageError(f"{str(path)!r} has a table {SCHEMA.name} that Brigand did not write.")
+        raise StorageError(f"{shown!r} has a table {SCHEMA.name} that Brigand did not write.")
     if row.version > VERSION:
         raise StorageError(
-            f"{str(path)!r} was written by Brigand {row.written_by}, with version {row.version} of its "
+            f"{shown!r} was written by Brigand {row.written_by}, with version {row.version} of its "
             f"tables; this is Brigand {_package()}, which knows them up to version {VERSION}. Install "
             f"Brigand {row.written_by} or newer to open it."
         )
     return row.version
 
 
-def bring_up_to_date(connection: Connection, path: Path) -> None:
+def bring_up_to_date(connection: Connection, shown: str) -> None:
     """Create the tables, or change older ones; inside a transaction for writing.
 
     Raises
@@ -109,7 +112,7 @@ def bring_up_to_date(connection: Connection, path: Path) -> None:
     StorageError
         The tables are of a newer version, or there is no way from their version to this one.
     """
-    version = found(connection, path)
+    version = found(connection, shown)
     if version == VERSION:  # another process was quicker
         return
     if version is None:
@@ -117,7 +120,7 @@ def bring_up_to_date(connection: Connection, path: Path) -> None:
     else:
         for step in range(version, VERSION):
             if step not in MIGRATIONS:
-                raise StorageError(f"{str(path)!r}: Brigand does not know version {step} of its tables.")
+                raise StorageError(f"{shown!r}: Brigand does not know version {step} of its tables.")
             MIGRATIONS[step](connection)
         connection.execute(SCHEMA.delete())
     connection.execute(SCHEMA.insert(), {"version": VERSION, "written_by": _package()})

@@ -1,23 +1,26 @@
-"""A store of bandits in one SQLite file."""
+"""A store of bandits: one SQLite file, or the tables in one PostgreSQL database."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Self
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam
+from sqlalchemy import URL, bindparam
 
 from brigand import checks
 from brigand.errors import InvalidValueError, StorageError, UnknownNameError
 from brigand.storage import schema
-from brigand.storage.connections import READ, WRITE, Connections
+from brigand.storage.connections import Connections, borrow, give_back
 from brigand.storage.events import Event, Record
-from brigand.storage.location import Location, locate, prepare_file
+from brigand.storage.location import File, identity, locate, prepare_file
+from brigand.storage.postgres import ServerConnections
 from brigand.storage.records import Reading, Writing
 from brigand.storage.schema import BANDITS
+from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
 
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
@@ -35,13 +38,15 @@ def open_store(url: str, *, create: bool, synchronous: str = "FULL", busy_timeou
     url : str
         ``sqlite:///relative/path.db`` or ``sqlite:////absolute/path.db``;
         ``sqlite:///file:path.db?mode=ro&uri=true`` to read only. Percent signs and question marks in the path
-        are written ``%25`` and ``%3F``.
+        are written ``%25`` and ``%3F``. Or ``postgresql+psycopg://user:password@host/database``, with options
+        of libpq.
     create : bool
-        Whether to create the file, or Brigand's tables in a file that has none, unless they are there.
+        Whether to create the file, or Brigand's tables in a database that has none, unless they are there.
     synchronous : str
         ``"FULL"``: a crash of the machine or a loss of power takes back nothing that a transaction has
         finished. ``"NORMAL"`` is quicker, and such a crash may take back the latest transactions; ``"OFF"``
-        may lose the file. A crash of the process alone takes back nothing in any case.
+        may lose the file. A crash of the process alone takes back nothing in any case. PostgreSQL knows the
+        first two, by its ``synchronous_commit``.
     busy_timeout : float
         Seconds to wait for other processes before giving up.
 
@@ -53,54 +58,68 @@ def open_store(url: str, *, create: bool, synchronous: str = "FULL", busy_timeou
     Raises
     ------
     InvalidValueError
-        The URL is not of an SQLite file, or another value is not allowed.
+        The URL is neither of an SQLite file nor of a PostgreSQL database, or another value is not allowed.
+    MissingPackageError
+        PostgreSQL needs psycopg.
     StorageError
-        The file is not there or is no store, cannot be read or created, was written by a newer version
-        of this package, or has been locked by others for too long.
+        It is not there or is no store, cannot be read or created, was written by a newer version of this
+        package, or has been locked by others for too long.
     """
     location = locate(url)
     if synchronous not in SYNCHRONOUS:
         raise InvalidValueError(f"synchronous must be one of {SYNCHRONOUS}, not {synchronous!r}.")
     busy_timeout = checks.number("busy_timeout", busy_timeout, 0, 86400)
-    prepare_file(location, create=create)
-    connections = Connections(location, synchronous, busy_timeout)
+    make: Callable[[], Connections]
+    if isinstance(location, File):
+        prepare_file(location, create=create)
+        place: Hashable = (location, identity(location.path))
+        make = partial(FileConnections, location, synchronous, busy_timeout)
+    else:
+        place = location
+        make = partial(ServerConnections, location, synchronous, busy_timeout)
+    key = (place, synchronous, busy_timeout)
+    store = Store(url, key, borrow(key, make))
     try:
-        _prepare_tables(connections, location, create)
+        _prepare_tables(store.connections, location, create)
     except BaseException:
-        connections.close()
+        store.close()
         raise
-    return Store(url, connections)
+    return store
 
 
-def _prepare_tables(connections: Connections, location: Location, create: bool) -> None:
-    path = location.path
-    with connections.transaction(READ) as transaction:
-        version = transaction.call(lambda connection: schema.found(connection, path))
-    if version is None and not (create and not location.read_only):
-        raise StorageError(f"{str(path)!r} holds no bandits: Brigand's tables are not in it.")
-    if location.read_only:
+def _prepare_tables(connections: Connections, location: File | URL, create: bool) -> None:
+    shown = connections.shown
+    read_only = isinstance(location, File) and location.read_only
+    with connections.reading() as transaction:
+        version = transaction.call(lambda connection: schema.found(connection, shown))
+    if version is None and not (create and not read_only):
+        raise StorageError(f"{shown!r} holds no bandits: Brigand's tables are not in it.")
+    if read_only:
         if version != schema.VERSION:
             raise StorageError(
-                f"{str(path)!r} has version {version} of Brigand's tables, and this Brigand reads version "
+                f"{shown!r} has version {version} of Brigand's tables, and this Brigand reads version "
                 f"{schema.VERSION}: open it once without mode=ro, which brings it up to date."
             )
         return
-    if version == schema.VERSION and connections.lies_still():
-        return
-    connections.use_wal()
+    if isinstance(connections, FileConnections):
+        if version == schema.VERSION and connections.lies_still():
+            return
+        connections.use_wal()
     if version != schema.VERSION:
-        with connections.transaction(WRITE) as transaction:
-            transaction.call(lambda connection: schema.bring_up_to_date(connection, path))
+        with connections.writing() as transaction:
+            transaction.call(lambda connection: schema.bring_up_to_date(connection, shown))
 
 
 class Store:
-    """Bandits in one file: `open_store` opens it.
+    """Bandits in one place: `open_store` opens it.
 
     Threads may share a store; each transaction has a connection for itself, and belongs to the thread that
-    began it. Processes may open the same file, all of them on one machine. A child that was forked may go on
-    with the store of its parent, unless a transaction was open at that moment.
+    began it. All that a process opens of one place shares the connections. Processes may open the same place,
+    a file only from one machine. A child that was forked may go on with the store of its parent, unless a
+    transaction was open at that moment.
 
-    Only one transaction writes at a time: a second one, even of the same thread, waits for the first.
+    Only one transaction writes at a time, in PostgreSQL of each bandit: a second one, even of the same
+    thread, waits for the first.
 
     Attributes
     ----------
@@ -108,10 +127,23 @@ class Store:
         As given.
     """
 
-    def __init__(self, url: str, connections: Connections) -> None:
+    def __init__(self, url: str, key: Hashable, connections: Connections) -> None:
         self.url = url
         self._connections = connections
-        weakref.finalize(self, connections.close)  # for those who forget to
+        self._close = weakref.finalize(self, give_back, key, connections)  # also for those who forget to
+
+    @property
+    def connections(self) -> Connections:
+        """The store's connections.
+
+        Raises
+        ------
+        StorageError
+            The store was closed.
+        """
+        if not self._close.alive:
+            raise StorageError(f"the store of {self._connections.shown!r} was closed.")
+        return self._connections
 
     def create(
         self, name: str, uid: str, definition: str, events: Sequence[Event], state: str | None, at: float
@@ -138,10 +170,10 @@ class Store:
         InvalidValueError
             The name is taken, or is no text that can be stored.
         StorageError
-            The file cannot be written.
+            The store cannot be written.
         """
         _check_name(name)
-        with self._connections.transaction(WRITE) as transaction:
+        with self.connections.writing() as transaction:
             if transaction.rows(FIND, {"name": name}):
                 raise InvalidValueError(
                     f"a bandit named {name!r} is in {self.url!r} already: open it with Bandit.open, or "
@@ -166,10 +198,10 @@ class Store:
         InvalidValueError
             The name is no text that could be stored.
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
         _check_name(name)
-        with self._connections.transaction(READ) as transaction:
+        with self.connections.reading() as transaction:
             rows = transaction.rows(FIND, {"name": name})
             if not rows:
                 raise UnknownNameError("bandit", name, _names(transaction))
@@ -181,21 +213,21 @@ class Store:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
-        with self._connections.transaction(READ) as transaction:
+        with self.connections.reading() as transaction:
             return _names(transaction)
 
     @contextmanager
     def writing(self, bandit_id: int) -> Iterator[Writing]:
-        """Run a transaction in which nobody else writes: it is kept on leaving, undone by any exception.
+        """Run a transaction in which nobody else writes the bandit: kept on leaving, undone by any exception.
 
         Raises
         ------
         StorageError
-            The file cannot be written, or others have kept it for too long.
+            The store cannot be written, or others have kept it for too long.
         """
-        with self._connections.transaction(WRITE) as transaction:
+        with self.connections.writing(bandit_id) as transaction:
             yield Writing(transaction, bandit_id)
 
     @contextmanager
@@ -205,14 +237,14 @@ class Store:
         Raises
         ------
         StorageError
-            The file cannot be read.
+            The store cannot be read.
         """
-        with self._connections.transaction(READ) as transaction:
+        with self.connections.reading() as transaction:
             yield Reading(transaction, bandit_id)
 
     def close(self) -> None:
         """Close the store; transactions that are open may end. Closing it again does nothing."""
-        self._connections.close()
+        self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -228,9 +260,7 @@ def _names(transaction: Transaction) -> list[str]:
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
         raise InvalidValueError(f"the name of a bandit must be a text, not {name!r}.")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise InvalidValueError(
-            f"the name of a bandit cannot have lone surrogates, as {name!r} has."
-        ) from None
+    with suppress(UnicodeEncodeError):
+        if b"\0" not in name.encode():
+            return
+    raise InvalidValueError(f"the name of a bandit cannot have lone surrogates or U+0000, as {name!r} has.")

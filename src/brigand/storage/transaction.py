@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Executable
+from sqlalchemy.exc import SQLAlchemyError
 
 from brigand.errors import BrigandError, StorageError
-from brigand.storage.failures import FAILURES, explain, patiently
 
 T = TypeVar("T")
+FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
+"""What a statement can raise; the last one also where SQLite quotes damaged bytes in its message."""
 Row = sa.Row[*tuple[Any, ...]]
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+class Home(Protocol):
+    """Where a transaction's connection comes from: `connections.Connections`."""
+
+    shown: str
+
+    def attempt(self, action: Callable[[], T]) -> T: ...  # noqa: D102
+    def explain(self, error: Exception) -> BrigandError: ...  # noqa: D102
 
 
 class Transaction:
@@ -26,16 +37,12 @@ class Transaction:
     ----------
     connection : sqlalchemy.Connection
         Used by nobody else until the transaction ends.
-    path : Path
-        The file, for messages.
-    busy_timeout : float
-        Seconds to wait for others.
+    home : Home
     """
 
-    def __init__(self, connection: Connection, path: Path, busy_timeout: float) -> None:
+    def __init__(self, connection: Connection, home: Home) -> None:
         self._connection = connection
-        self._path = path
-        self._busy_timeout = busy_timeout
+        self._home = home
         self._process = os.getpid()
         self._over = False
         self._committed = False
@@ -55,7 +62,7 @@ class Transaction:
         """
         self._check()
         try:
-            return patiently(lambda: function(self._connection), self._busy_timeout)
+            return self._home.attempt(lambda: function(self._connection))
         except FAILURES as error:
             raise self._failure(error) from error
         except BaseException:  # such as Ctrl-C: it may have been done, or not
@@ -72,15 +79,15 @@ class Transaction:
         """
         return self.call(lambda connection: connection.execute(statement, parameters).all())
 
-    def run(self, statement: Executable, parameters: Parameters) -> None:
-        """Run a statement that changes something.
+    def run(self, statement: Executable, parameters: Parameters) -> int:
+        """Run a statement that changes something, and return how many rows; of several sets, unknown.
 
         Raises
         ------
         StorageError
             It failed, or the transaction is over or has failed before.
         """
-        self.call(lambda connection: connection.execute(statement, parameters))
+        return self.call(lambda connection: connection.execute(statement, parameters).rowcount)
 
     def commit(self) -> None:
         """Make the changes permanent.
@@ -98,26 +105,31 @@ class Transaction:
         self._over = True
         if self._committed:
             return True
-        if self._process == os.getpid():
+        if self.is_ours:
             with suppress(*FAILURES):
                 self._connection.rollback()
                 return not self._failed
         return False
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process began it."""
+        return self._process == os.getpid()
+
     def _check(self) -> None:
         if self._over:
             raise StorageError(
-                f"{str(self._path)!r}: this transaction is over; read and write inside `with`."
+                f"{self._home.shown!r}: this transaction is over; read and write inside `with`."
             )
-        if self._process != os.getpid():
+        if not self.is_ours:
             raise StorageError(
-                f"{str(self._path)!r}: this transaction belongs to the parent of this process."
+                f"{self._home.shown!r}: this transaction belongs to the parent of this process."
             )
-        if self._failed:  # SQLite may have rolled back by itself: what follows would stand alone
+        if self._failed:  # it may have been rolled back already: what follows would stand alone
             raise StorageError(
-                f"{str(self._path)!r}: this transaction failed before; nothing of it was stored."
+                f"{self._home.shown!r}: this transaction failed before; nothing of it was stored."
             )
 
     def _failure(self, error: Exception) -> BrigandError:
         self._failed = True
-        return explain(error, self._path, self._busy_timeout)
+        return self._home.explain(error)

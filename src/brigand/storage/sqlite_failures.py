@@ -10,14 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
 from brigand.errors import BrigandError, InvalidValueError, StorageError
+from brigand.storage.connections import original
+from brigand.storage.transaction import FAILURES
 
 T = TypeVar("T")
-
-FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
-"""What a statement can raise; the last one also where SQLite quotes damaged bytes in its message."""
 
 REASONS = {
     sqlite3.SQLITE_FULL: "cannot be written: the disk, or the database, is full",
@@ -57,15 +54,15 @@ def explain(error: Exception, path: Path, busy_timeout: float) -> BrigandError:
         return InvalidValueError(f"text with lone surrogates cannot be stored: {error}.")
     if isinstance(error, UnicodeDecodeError):
         return StorageError(f"{str(path)!r} is damaged: {error}.")
-    original = _original(error)
+    why = original(error)
     if _code(error) in LOCKED:
         return StorageError(
-            f"{str(path)!r} is locked: others have kept it for {busy_timeout:g} seconds ({original})."
+            f"{str(path)!r} is locked: others have kept it for {busy_timeout:g} seconds ({why})."
         )
     reason = REASONS.get(_code(error), "cannot be read or written")
     if _code(error) in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(path.parent):
         reason = REASONS[sqlite3.SQLITE_FULL]  # SQLite does not say so of the files that stand beside it
-    return StorageError(f"{str(path)!r} {reason}: {original}.")
+    return StorageError(f"{str(path)!r} {reason}: {why}.")
 
 
 def _is_full(folder: Path) -> bool:
@@ -80,10 +77,6 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _original(error: BaseException) -> BaseException:
-    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-
-
 def _code(error: BaseException) -> int:
-    extended: int = getattr(_original(error), "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    extended: int = getattr(original(error), "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return extended & 0xFF  # the low byte is the kind, the others are details

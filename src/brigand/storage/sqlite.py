@@ -1,0 +1,236 @@
+"""Connections to one SQLite file: opened when needed, kept for the next transaction, never shared.
+
+Forks need care. SQLite's locks belong to a process, but it remembers them by file. So a child that has
+inherited a connection, and opens another one to the same file, would count on locks that only its parent
+holds. Therefore idle connections are closed before each fork, and a process that has inherited one in the
+middle of a transaction gets an error instead of going on without locks.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TypeVar
+
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.pool import NullPool
+
+from brigand.errors import BrigandError, StorageError
+from brigand.storage.connections import Connections
+from brigand.storage.location import File, identity
+from brigand.storage.sqlite_failures import explain, patiently
+from brigand.storage.transaction import FAILURES, Transaction
+
+T = TypeVar("T")
+
+READ, WRITE = "BEGIN", "BEGIN IMMEDIATE"
+
+_INHERITED: list[FileConnections] = []
+
+
+class FileConnections(Connections):
+    """Connections to one file, for any number of threads.
+
+    Parameters
+    ----------
+    file : File
+        It is there.
+    synchronous : str
+        SQLite's setting of that name.
+    busy_timeout : float
+        Seconds to wait for others.
+
+    Raises
+    ------
+    StorageError
+        This process was forked in the middle of a transaction on the same file.
+    """
+
+    def __init__(self, file: File, synchronous: str, busy_timeout: float) -> None:
+        self.path = file.path
+        self.shown = file.shown
+        self.busy_timeout = busy_timeout
+        self.lock = threading.RLock()
+        self._writers: deque[object] = deque()  # the first one writes, the others wait
+        self._mode = "ro" if file.read_only else "rw"
+        self._synchronous = synchronous
+        self.identity = identity(self.path)
+        self._process = os.getpid()
+        self._closed = False
+        self._idle: list[Connection] = []
+        self._busy: set[Connection] = set()
+        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
+        if self.identity in {pool.identity for pool in _INHERITED}:
+            raise self._forked()
+        super().__init__()
+
+    def _connect(self) -> sqlite3.Connection:
+        # Never mode=rwc: a file that was deleted must not come back empty.
+        mode = "ro&immutable=1" if self.lies_still() else self._mode
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode={mode}",
+            uri=True,
+            timeout=0,  # `patiently` waits
+            isolation_level=None,  # transactions begin where we say so
+            check_same_thread=False,
+        )
+        try:
+            connection.execute(f"PRAGMA synchronous={self._synchronous}")
+            # macOS, alone, leaves data in the drive's cache otherwise.
+            connection.execute("PRAGMA fullfsync=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """See `Connections.reading`."""
+        return self._transaction(READ)
+
+    def writing(self, bandit_id: int | None = None) -> AbstractContextManager[Transaction]:
+        """See `Connections.writing`; only one at a time, among all threads and processes."""
+        return self._transaction(WRITE)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Transaction]:
+        with self._alone() if begin == WRITE else nullcontext():
+            connection = self._take()
+            sound = False
+            try:
+                transaction = Transaction(connection, self)
+                try:
+                    transaction.begin(begin)
+                    yield transaction
+                    transaction.commit()
+                finally:
+                    sound = transaction.end()
+            finally:
+                self._give(connection, sound)
+
+    def use_wal(self) -> None:
+        """Switch the file to a write-ahead log, so that readers and the writer do not wait for each other.
+
+        Raises
+        ------
+        StorageError
+            SQLite cannot, for instance on a network drive, or others keep the file.
+        """
+        connection = self._take()
+        try:
+            mode = self.attempt(lambda: _use_wal(connection))
+        except FAILURES as error:
+            raise self.explain(error) from error
+        finally:
+            self._give(connection, sound=False)
+        if mode != "wal":
+            raise StorageError(f"{self.shown!r} cannot have a write-ahead log where it is.")
+
+    def lies_still(self) -> bool:
+        """Return whether the file was closed, and may not be written: on a read-only mount, say.
+
+        There SQLite can keep no log and no locks. But it can read the file as it is.
+        """
+        writable = all(os.access(place, os.W_OK) for place in (self.path, self.path.parent))
+        return not (writable or os.path.exists(f"{self.path}-wal"))
+
+    def attempt(self, action: Callable[[], T]) -> T:
+        """Return what a statement returns; it is repeated while others keep the file."""
+        return patiently(action, self.busy_timeout)
+
+    def explain(self, error: Exception) -> BrigandError:
+        """Return the error that says what went wrong."""
+        return explain(error, self.path, self.busy_timeout)
+
+    def close(self) -> None:
+        """Close what is idle now, and the rest when its transaction is over."""
+        with self.lock:
+            self._closed = True
+            self._close_idle()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        # A lock would stay locked if Ctrl-C came right after its `acquire`; a ticket is always found again.
+        writers, ticket = self._writers, object()
+        deadline = time.monotonic() + self.busy_timeout
+        try:
+            writers.append(ticket)
+            while writers[0] is not ticket:
+                if time.monotonic() >= deadline:
+                    raise StorageError(
+                        f"{self.shown!r} is locked: other threads have kept it for "
+                        f"{self.busy_timeout:g} seconds."
+                    )
+                time.sleep(0.0005)
+            yield
+        finally:
+            if ticket in writers:
+                writers.remove(ticket)
+
+    def _take(self) -> Connection:
+        try:
+            return self.attempt(self._lend)
+        except FAILURES as error:
+            raise self.explain(error) from error
+
+    def _lend(self) -> Connection:
+        with self.lock:
+            if self._process != os.getpid():
+                raise self._forked()
+            if identity(self.path) != self.identity:
+                raise StorageError(f"{self.shown!r} was replaced by another file; open it again.")
+            connection = self._idle.pop() if self._idle else self._engine.connect()
+            self._busy.add(connection)
+            return connection
+
+    def _give(self, connection: Connection, sound: bool) -> None:
+        if self._process != os.getpid():  # it is our parent's: not even to be closed
+            return
+        with self.lock:
+            self._busy.discard(connection)
+            # A connection to what lies still would not notice that it moves again.
+            if sound and not self._closed and not self.lies_still():
+                self._idle.append(connection)
+                return
+        with suppress(*FAILURES):
+            connection.close()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(*FAILURES):
+                self._idle.pop().close()
+
+    def _forked(self) -> StorageError:
+        return StorageError(
+            f"{self.shown!r} was in use when this process was forked, and SQLite's locks do not pass to "
+            "a child: fork while no transaction is open, or start processes by 'spawn'."
+        )
+
+    def before_fork(self) -> None:
+        """Close idle connections, and let no thread open one until the fork is over."""
+        self.lock.acquire()
+        self._close_idle()
+
+    def after_fork(self) -> None:
+        """Let threads go on."""
+        self.lock.release()
+
+    def inherit(self) -> None:
+        """Go on in a child, if it has inherited no connection to the file."""
+        self._writers = deque()  # threads that wrote are not in the child
+        if self._idle or self._busy:
+            # It is kept, because closing its connections would meddle with the parent's transactions.
+            _INHERITED.append(self)
+        if self.identity not in {pool.identity for pool in _INHERITED}:
+            self._process = os.getpid()
+
+
+def _use_wal(connection: Connection) -> str:
+    mode = str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
+    if mode != "wal":
+        mode = str(connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one())
+    return mode
