@@ -140,7 +140,7 @@ def test_the_shell_lines_on_live_bandits_run_in_order_in_an_empty_folder(tmp_pat
     lines = [line for line in shell_lines("docs/live.md") if "pip" not in line]
     printed = shell(tmp_path, *lines)
     assert "learned" in printed
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["brigand.db", "button.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["brigand.db", "button.csv", "monday.db"]
 
 
 def a_small(study):

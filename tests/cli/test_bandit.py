@@ -606,6 +606,25 @@ def test_ctrl_c_ends_an_import_and_nothing_is_in(shop, monkeypatch):
     assert decided() == 0
 
 
+# Whole bandits and stores.
+
+
+def test_a_bandit_is_copied_and_deleted_and_a_store_backed_up(shop, monkeypatch):
+    made = json.loads(shop("ask", "shop", "--json").stdout)
+    done = shop("copy", "shop", "--to", "other.db", "--as", "moved")
+    assert done.stdout == "'moved' is in other.db now, with 3 events\n".replace("'", "")
+    assert shop("tell", "moved", made["id"], "0.5", "--store", "other.db").stdout == "learned\n"
+    monkeypatch.setattr(sys, "argv", ["brigand", "store", "backup", "kept.db"])
+    with pytest.raises(SystemExit):
+        main()
+    assert shop("delete", "shop").stderr == (
+        "Error: delete 'shop' with all of its decisions? Say so with --yes.\n"
+    )
+    assert shop("delete", "shop", "--yes").stdout.endswith("is not in sqlite:///brigand.db any more\n")
+    assert "unknown bandit 'shop'" in shop("ask", "shop").stderr
+    assert shop("tell", "shop", made["id"], "0.5", "--store", "kept.db").stdout == "learned\n"
+
+
 # Mistakes.
 
 
@@ -659,6 +678,10 @@ MISTAKES = [
     (("import", "shop", "text.txt"), "must end in .csv or .parquet"),
     (("import", "shop", "text.parquet"), "text.parquet is no Parquet file"),
     (("import", "shop", "empty.parquet"), "empty.parquet is no Parquet file"),
+    (("copy", "shop", "--to", "brigand.db"), "a bandit named 'shop' is in"),
+    (("copy", "shop", "--to", "no/x.db"), "there is no folder"),
+    (("delete", "shpo", "--yes"), "Did you mean 'shop'?"),
+    (("delete", "shop"), "Say so with --yes"),
     (("lists",), "No such command 'lists'"),
 ]
 

@@ -51,7 +51,7 @@ def bandit(
 ) -> None:
     """Live bandits: ask for an arm, tell its reward.
 
-    Any number of processes on one machine may use a store at once. Times are UTC.
+    Any number of processes may use a store at once: on one machine if it is a file. Times are UTC.
     """
     _allowed[:] = allow or []
 
@@ -169,7 +169,7 @@ def _reward(text: str) -> float:
 def _tell_all(store: str, name: str, file: Path) -> None:
     from brigand.cli.bandit_import import Bounds, read_rewards
 
-    with _stoppable("nothing was told"), _opened(store, name) as bandit:
+    with stoppable("nothing was told"), _opened(store, name) as bandit:
         told = bandit.tell_many(read_rewards(file, Bounds.of(bandit)))
     counts = {key: sum(result == key for result in told) for key in BECAME}
     for key, text in BECAME.items():
@@ -207,7 +207,7 @@ def list_(store: Store = DEFAULT_STORE) -> None:
     from brigand.cli.bandit_show import overview
     from brigand.live.listing import bandits
 
-    with _store_named():
+    with store_named():
         found = bandits(store_url(store))
     if found:
         console = make_console()
@@ -265,7 +265,7 @@ def export(
     if not force and os.path.exists(file):
         raise ResultFileError(f"{str(file)!r} is there already; --force replaces it.")
     with (
-        _stoppable("nothing was written"),
+        stoppable("nothing was written"),
         _opened(store, name) as bandit,
         make_console().status("writing") as status,
     ):
@@ -287,7 +287,7 @@ def import_(
     from brigand.cli.bandit_import import Bounds, read_past
 
     with (
-        _stoppable("nothing was imported"),
+        stoppable("nothing was imported"),
         _opened(store, name) as bandit,
         make_console().status("reading") as status,
     ):
@@ -297,18 +297,56 @@ def import_(
     typer.echo(f"{counted(len(past), 'decision')} from {visible(str(file))} are in {label(name)} now")
 
 
+@app.command()
+def copy(
+    name: Name,
+    to: Annotated[str, typer.Option(help="URL of the other store, or the path of its SQLite file.")],
+    new_name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Its name there. By default the same.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Copy a bandit into another store: its decisions with their ids and rewards, and its state.
+
+    To move it, let nobody use it, copy, and delete it here: the next decisions of both have the same ids.
+    """
+    from brigand.live.stores import copy
+
+    with stoppable("nothing was copied"), store_named(), make_console().status("copying"):
+        events = copy(store, name, to, new_name)
+    typer.echo(f"{label(new_name or name)} is in {visible(to)} now, with {counted(events, 'event')}")
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Delete a bandit and all of its decisions, for good."""
+    from brigand.live.stores import delete
+
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidValueError(f"delete {name!r} with all of its decisions? Say so with --yes.")
+        typer.confirm(f"Delete {label(name)} with all of its decisions?", abort=True)
+    with store_named():
+        delete(store, name)
+    typer.echo(f"{label(name)} is not in {visible(store)} any more")
+
+
 @contextmanager
 def _opened(store: str, name: str) -> Iterator[Bandit]:
     from brigand.live.bandit import Bandit
 
-    with _store_named():
+    with store_named():
         opened = Bandit.open(store_url(store), name, allow=_allowed)
     with closing(opened) as bandit:
         yield bandit
 
 
 @contextmanager
-def _store_named() -> Iterator[None]:
+def store_named() -> Iterator[None]:
     """Say how a store is named, if there is none."""
     try:
         yield
@@ -321,7 +359,8 @@ def _store_named() -> Iterator[None]:
 
 
 @contextmanager
-def _stoppable(outcome: str) -> Iterator[None]:
+def stoppable(outcome: str) -> Iterator[None]:
+    """Let Ctrl-C end something, with its outcome."""
     try:
         yield
     except KeyboardInterrupt:

@@ -16,6 +16,8 @@ from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VE
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
+PAGE_SIZE = 10_000
+"""Events read at once."""
 CHUNK = 500
 """Rows read at once, and numbers in one query: older builds of SQLite take no more than 999."""
 
@@ -48,6 +50,12 @@ SINCE = (
     .where(_E.seq > bindparam("seq"))
     .order_by(_E.seq)
 )
+PAGE = (
+    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _E.seq)
+    .where(_E.seq > bindparam("seq"))
+    .order_by(_E.seq)
+    .limit(bindparam("limit"))
+)
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
 DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
@@ -70,10 +78,10 @@ class Reading:
 
     def __init__(self, transaction: Transaction, bandit_id: int) -> None:
         self._transaction = transaction
-        self._bandit_id = bandit_id
+        self.bandit_id = bandit_id
 
     def _rows(self, statement: Select[Any], **parameters: object) -> Sequence[Row]:
-        return self._transaction.rows(statement, {"bandit": self._bandit_id, **parameters})
+        return self._transaction.rows(statement, {"bandit": self.bandit_id, **parameters})
 
     def last(self) -> int:
         """Return the number of the last event, 0 if there is none.
@@ -111,7 +119,19 @@ class Reading:
                 f"the tables of the store have been brought to version {rows[0][-1]}, and this process "
                 f"writes version {VERSION}: start it again with the Brigand that changed them."
             )
-        return [Event(NAMES.get(row[0], f"kind {row[0]}"), *row[1:-1]) for row in rows]
+        return list(map(_event, rows))
+
+    def pages(self, after: int = 0) -> Iterator[list[Event]]:
+        """Yield the events after a number, in order, in lists that are not too long.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read, or the transaction is over.
+        """
+        while rows := self._rows(PAGE, seq=after, limit=PAGE_SIZE):
+            yield list(map(_event, rows))
+            after = rows[-1][-1]
 
     def identity(self) -> tuple[str, str] | None:
         """Return the bandit's uid and definition, None if it is not there any more.
@@ -190,7 +210,7 @@ class Writing(Reading):
             A text has lone surrogates or U+0000, or a number is not finite. Nothing of this transaction will
             stay.
         """
-        rows = [_row(self._bandit_id, after + i, event) for i, event in enumerate(events, 1)]
+        rows = [_row(self.bandit_id, after + i, event) for i, event in enumerate(events, 1)]
         if rows:
             self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
 
@@ -212,8 +232,8 @@ class Writing(Reading):
             The text has lone surrogates. Nothing of this transaction will stay.
         """
         values = {"seq": seq, "state": state}
-        if not self._transaction.run(SAVE, {"bandit": self._bandit_id, **values}):
-            self._transaction.run(SAVE_FIRST, {"bandit_id": self._bandit_id, **values})
+        if not self._transaction.run(SAVE, {"bandit": self.bandit_id, **values}):
+            self._transaction.run(SAVE_FIRST, {"bandit_id": self.bandit_id, **values})
 
 
 def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
@@ -233,6 +253,10 @@ def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
         "at": event.at,
         "data": event.data,
     }
+
+
+def _event(row: Row) -> Event:
+    return Event(NAMES.get(row[0], f"kind {row[0]}"), *row[1:7])
 
 
 def _logged(row: Row) -> Logged:

@@ -14,8 +14,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TypeVar
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
@@ -130,6 +131,31 @@ class FileConnections(Connections):
         if mode != "wal":
             raise StorageError(f"{self.shown!r} cannot have a write-ahead log where it is.")
 
+    def backup(self, path: Path) -> None:
+        """Write the file as it is at one moment to another, which is there only once it is whole.
+
+        Raises
+        ------
+        StorageError
+            This one cannot be read, or that one cannot be written.
+        """
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with closing(sqlite3.connect(part)) as target, self.reading() as transaction:
+                transaction.call(lambda connection: _driver(connection).backup(target))
+                target.execute("PRAGMA journal_mode=DELETE")  # one file, also if it may not be written later
+            if os.path.lexists(path):
+                raise StorageError(f"{str(path)!r} is there already.")
+            part.rename(path)
+        except OSError as error:
+            if isinstance(error, StorageError):
+                raise
+            raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
+        except sqlite3.Error as error:
+            raise explain(error, path, self.busy_timeout) from error
+        finally:
+            part.unlink(missing_ok=True)
+
     def lies_still(self) -> bool:
         """Return whether the file was closed, and may not be written: on a read-only mount, say.
 
@@ -227,6 +253,11 @@ class FileConnections(Connections):
             _INHERITED.append(self)
         if self.identity not in {pool.identity for pool in _INHERITED}:
             self._process = os.getpid()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver: Any = connection.connection.driver_connection
+    return cast(sqlite3.Connection, driver)
 
 
 def _use_wal(connection: Connection) -> str:

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
@@ -19,7 +20,7 @@ from brigand.storage.events import Event, Record
 from brigand.storage.location import File, identity, locate, prepare_file
 from brigand.storage.postgres import ServerConnections
 from brigand.storage.records import Reading, Writing
-from brigand.storage.schema import BANDITS
+from brigand.storage.schema import BANDITS, EVENTS, SNAPSHOTS
 from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
 
@@ -28,6 +29,14 @@ SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 FIND = sa.select(BANDITS).where(BANDITS.c.name == bindparam("name"))
 NAMES = sa.select(BANDITS.c.name).order_by(BANDITS.c.name)
 CREATE = BANDITS.insert()
+DELETE = [
+    table.delete().where(column == bindparam("bandit"))
+    for table, column in (
+        (EVENTS, EVENTS.c.bandit_id),
+        (SNAPSHOTS, SNAPSHOTS.c.bandit_id),
+        (BANDITS, BANDITS.c.id),
+    )
+]
 
 
 def open_store(url: str, *, create: bool, synchronous: str = "FULL", busy_timeout: float = 60.0) -> Store:
@@ -172,21 +181,54 @@ class Store:
         StorageError
             The store cannot be written.
         """
+        with self.creating(name, uid, definition, at) as writing:
+            writing.append(events, after=0)
+            if state is not None:
+                writing.save(len(events), state)
+        return Record(writing.bandit_id, name, uid, definition, at)
+
+    @contextmanager
+    def creating(self, name: str, uid: str, definition: str, at: float) -> Iterator[Writing]:
+        """Run a transaction in which a bandit is made, which has no events yet; see `create`."""
         _check_name(name)
         with self.connections.writing() as transaction:
             if transaction.rows(FIND, {"name": name}):
                 raise InvalidValueError(
-                    f"a bandit named {name!r} is in {self.url!r} already: open it with Bandit.open, or "
-                    "choose another name."
+                    f"a bandit named {name!r} is in {self.connections.shown!r} already: open it with "
+                    "Bandit.open, or choose another name."
                 )
-            values = {"name": name, "uid": uid, "definition": definition, "created_at": at}
-            transaction.run(CREATE, values)
-            record = Record(*transaction.rows(FIND, {"name": name})[0])
-            writing = Writing(transaction, record.id)
-            writing.append(events, after=0)
-            if state is not None:
-                writing.save(len(events), state)
-        return record
+            transaction.run(CREATE, {"name": name, "uid": uid, "definition": definition, "created_at": at})
+            yield Writing(transaction, transaction.rows(FIND, {"name": name})[0][0])
+
+    def delete(self, name: str) -> None:
+        """Delete a bandit, its log and its state.
+
+        Raises
+        ------
+        UnknownNameError
+            No bandit here has that name.
+        StorageError
+            The store cannot be written.
+        """
+        record = self.find(name)
+        with self.connections.writing(record.id) as transaction:
+            for statement in DELETE:
+                transaction.run(statement, {"bandit": record.id})
+
+    def backup(self, path: Path) -> None:
+        """Write all to a new SQLite file, as it is at one moment.
+
+        Raises
+        ------
+        InvalidValueError
+            The store is not in SQLite.
+        StorageError
+            It cannot be read, or the file cannot be written.
+        """
+        connections = self.connections
+        if not isinstance(connections, FileConnections):
+            raise InvalidValueError(f"{connections.shown!r} is not in SQLite: use pg_dump, from PostgreSQL.")
+        connections.backup(path)
 
     def find(self, name: str) -> Record:
         """Return a bandit's record.
