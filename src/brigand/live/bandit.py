@@ -520,13 +520,14 @@ class Bandit:
         timeout, value = self._settings.reward_timeout, self._settings.default_reward
         if timeout is None:
             return ()
-        engine = session.engine
+        if not session.engine.waiting.any_until(now - timeout):
+            return ()
+        engine = session.moving()
         events = [
             Event(DEFAULT, step, arm, value, engine.serves(arm), now, "")
-            for step, arm in engine.overdue(now - timeout)
+            for step, arm in engine.waiting.take_until(now - timeout)
         ]
-        if events:
-            self._apply(session, events)
+        self._apply(session, events)
         return {event.step for event in events}
 
     def _settle_overdue(self) -> None:
@@ -536,7 +537,7 @@ class Bandit:
             return
         now = self._now()
         with self._session.reading() as session:
-            overdue = session.engine.overdue(now - timeout)
+            overdue = session.engine.waiting.any_until(now - timeout)
         if overdue:
             with suppress(StorageError), self._session.lock, self._session as session:
                 self._settle(session, now)

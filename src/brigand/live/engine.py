@@ -32,6 +32,7 @@ from brigand.live.loop import (
 )
 from brigand.live.settings import Settings
 from brigand.live.table_json import read_table, write_table
+from brigand.live.waiting import Waiting
 from brigand.policies.base import Table, check_choices
 from brigand.rng import Stream
 from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
@@ -40,8 +41,8 @@ WAS_EXPLORED = '"explored": true'
 """In the data of a decision, if it was."""
 RECORDED = '{"reason": "recorded: the decision was made elsewhere"}'
 """The data of one made elsewhere: whether that was to explore is seen when the policy takes it in."""
-SCHEMA = 1
-"""Of an engine's JSON form."""
+SCHEMA = 2
+"""Of an engine's JSON form; since 2 it is without the decisions that wait."""
 AT_ONCE = 4096
 """Events that are replayed in one call of the loop."""
 CHANGE = [-1]
@@ -86,8 +87,7 @@ class Engine:
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
         self._times_out = settings.reward_timeout is not None
-        self.pending: dict[int, tuple[int, float]] = {}  # with a timeout: steps, their arms and times
-        self._in_order = True  # of times
+        self.waiting = Waiting()  # with a timeout
         self._set_candidates()
 
     @property
@@ -143,7 +143,7 @@ class Engine:
                 found.append((PULL, event.arm, step, 0.0))
                 self.note(event)
                 continue
-            waited = self.pending.pop(step, None) if self._times_out else True
+            waited = self.waiting.remove(step) if self._times_out else True
             if event.counted:
                 found.append((LEARN if event.kind == TELL else DEFAULT, event.arm, step, event.value or 0.0))
             elif waited:
@@ -161,19 +161,9 @@ class Engine:
                 self._wind(events)
 
     def note(self, ask: Event) -> None:
-        """Remember that the reward of a decision may become overdue."""
+        """Remember a decision whose reward may become overdue."""
         if self._times_out and ask.step:
-            if self.pending and ask.at < next(reversed(self.pending.values()))[1]:
-                self._in_order = False  # it is recorded, or the clock was set back
-            self.pending[ask.step] = (ask.arm, ask.at)
-
-    def overdue(self, before: float) -> list[tuple[int, int]]:
-        """Return steps and arms of decisions made at `before` or earlier whose rewards have not come."""
-        if not self._in_order:
-            self.pending = dict(sorted(self.pending.items(), key=lambda item: (item[1][1], item[0])))
-            self._in_order = True
-        waiting = itertools.takewhile(lambda item: item[1][1] <= before, self.pending.items())
-        return [(step, arm) for step, (arm, _) in waiting]
+            self.waiting.add(ask.step, ask.arm, ask.at)
 
     def _run(self, calls: Calls, rows: Sequence[int] | None) -> tuple[Table, Table]:
         """Do some calls; return the records before each pull, to be used at once."""
@@ -265,12 +255,15 @@ class Engine:
             "rows": sorted(self.row_of.values()),
             "tables": {name: write_table(table) for name, table in self._tables.items()},
             "rng": self.wound,
-            "pending": [[step, arm, at] for step, (arm, at) in sorted(self.pending.items())],
+            "resolved": (self.waiting.first() or self.steps + 1) - 1 if self._times_out else self.steps,
         }
 
     @classmethod
     def from_json(cls, settings: Settings, data: dict[str, Any]) -> Engine | None:
-        """Read what `to_json` wrote; None if its layout is not that of this version: then replay the log."""
+        """Read what `to_json` wrote; None if its layout is not that of this version: then replay the log.
+
+        With a timeout, the decisions that wait are not in it: all are after the step `resolved`.
+        """
         if data["schema"] != SCHEMA:
             return None
         engine = cls(settings, len(data["names"]))
@@ -281,8 +274,6 @@ class Engine:
             table[:] = read
         engine.names = data["names"]
         engine.row_of = {engine.names[row]: row for row in data["rows"]}
-        engine.pending = {step: (arm, at) for step, arm, at in data["pending"]}
-        engine._in_order = False
         engine._set_candidates()
         engine.wind_to(data["rng"])
         return engine

@@ -21,7 +21,7 @@ from brigand.live.backends import Backend, Log
 from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
-from brigand.storage.events import ADD, Event
+from brigand.storage.events import ADD, DEFAULT, TELL, Event
 
 LEAST_EVENTS = 1000
 """A snapshot is kept after so many events, or one for each `BYTES` of the state, if these are more."""
@@ -153,8 +153,10 @@ class Session:
             state = unseal(seq, text)
             engine = None if state is None else Engine.from_json(self._settings, state)
             known = self.log.since(seq - 1)  # from the last event that it has seen
-            if engine is not None and known and all(event.kind != ADD for event in known[1:]):
+            if engine is not None and state is not None and known and all(event.kind != ADD for event in known[1:]):
                 self._check(engine).check(known[1:], seq + 1)
+                if self._settings.reward_timeout is not None:
+                    self._wait(engine, state["resolved"], known[1:])
                 engine.apply(known[1:])
                 self._use(engine, seq - 1 + len(known), known[-1])
                 return
@@ -169,6 +171,15 @@ class Session:
             if generator is not None:
                 engine.wind_to(generator)
         self._use(engine, len(events), events[-1])
+
+    def _wait(self, engine: Engine, resolved: int, events: Sequence[Event]) -> None:
+        """Let an engine wait for the rewards that had not come before some events."""
+        later = {(event.kind, event.step) for event in events}
+        for found in self.log.history(resolved, engine.steps - resolved):
+            told = found.value is not None and (TELL, found.step) not in later
+            defaulted = found.default is not None and (DEFAULT, found.step) not in later
+            if not told and not defaulted:
+                engine.waiting.add(found.step, found.arm, found.asked_at)
 
     def _check(self, engine: Engine) -> LogCheck:
         """Return what checks the events after those that an engine has seen."""
