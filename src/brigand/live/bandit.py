@@ -245,18 +245,22 @@ class Bandit:
     def add_arm(self, name: str) -> None:
         """Put a new arm into service; a name that was removed starts afresh.
 
-        The whole log is replayed, as if the policy had known from the beginning that there is an arm which is
-        not available yet.
+        Most policies treat it as one that was never available before. For those whose state depends on the
+        number of arms, the whole log is taken in again, as if they had known from the beginning that there is
+        an arm which is not available yet; meanwhile others go on.
         """
-        name = check_name(name)
-        with self._session.lock, self._session as session:
-            now, engine = self._now(), session.engine
-            if name in engine.row_of:
-                raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
-            check_alike([*engine.row_of, name])
-            self._settle(session, now)
-            session.moving()
-            session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, name_data(name)))
+        name, kept = check_name(name), False
+        with self._session.reading() as session:
+            self._check_new(session.engine, name)
+            grows = session.engine.grows
+        while not kept:  # again, if another arm came meanwhile
+            prepared = None if grows else self._session.prepare_arm()
+            with self._session.lock, self._session as session:
+                now, engine = self._now(), session.engine
+                self._check_new(engine, name)
+                self._settle(session, now)
+                data = name_data(name, joins=prepared is None)
+                kept = session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, data), prepared)
 
     def remove_arm(self, name: str) -> None:
         """Take an arm out of service: it is never chosen again, and rewards that still come are history.
@@ -557,6 +561,11 @@ class Bandit:
             place = "" if number is None else f"row {number}: "
             raise UnknownNameError("arm", name, engine.row_of, place)
         return engine.row_of[name]
+
+    def _check_new(self, engine: Engine, name: str) -> None:
+        if name in engine.row_of:
+            raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
+        check_alike([*engine.row_of, name])
 
     def _require_room(self, engine: Engine, n: int) -> None:
         horizon = self._settings.horizon

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from brigand.errors import StorageError
+from brigand.live.names import joins
 from brigand.live.settings import MAX_REWARD, Settings
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 
@@ -77,6 +78,7 @@ class LogCheck:
         self._arms: list[int] = []
         self._seen: dict[str, bytearray] = {TELL: bytearray(), DEFAULT: bytearray()}
         self._horizon = math.inf if settings.horizon is None else settings.horizon
+        self._grows = settings.policy.grows
         low, high = settings.policy.reward_support
         self._low, self._high = max(low, -MAX_REWARD), min(high, MAX_REWARD)
 
@@ -115,6 +117,8 @@ class LogCheck:
             name = json.loads(data)["name"]
             if arm != len(self._names) or not isinstance(name, str):
                 return f"arm number {arm} is not the next"
+            if joins(event) and not self._grows:
+                return f"arm {name!r} cannot join"
             if name in self._named:
                 return f"arm {name!r} is in service already"
             self._names.append(name)

@@ -1,9 +1,10 @@
 """What decides the next choice of a live bandit: the policy's state, its generator, and the arms in service.
 
 An engine is a function of its settings and of the log of events: `replay` makes it from them. It has one row
-for every arm that ever was. An arm that is not in service is no candidate; a new arm is a new row, so all is
-replayed, as if the policy had known from the beginning of an arm that was not available. Nothing is stored
-here (see `brigand.live.bandit`).
+for every arm that ever was. An arm that is not in service is no candidate. A new arm is a fresh row, if the
+policy grows (`Policy.grows`); then its event says so. For other policies, the log has to be taken in again by
+an engine that has one row more, as if the policy had known from the beginning of an arm that was not
+available. Nothing is stored here (see `brigand.live.bandit`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from brigand.live.loop import (
     Calls,
     live_loop,
 )
+from brigand.live.names import joins
 from brigand.live.settings import Settings
 from brigand.live.table_json import read_table, write_table
 from brigand.live.waiting import Waiting
@@ -124,7 +126,7 @@ class Engine:
         return Choice(calls, headers.tobytes(), records.tobytes())
 
     def apply(self, events: Iterable[Event]) -> None:
-        """Take in what the log says; a new arm needs a row that is still free (`replay`)."""
+        """Take in what the log says; a new arm needs a row that is free, unless it joins."""
         for rows, group in itertools.groupby(events, key=_candidates_of):
             while batch := list(itertools.islice(group, AT_ONCE)):
                 if rows == CHANGE:
@@ -182,9 +184,28 @@ class Engine:
             check_choices(self.settings.policy, self.steps + 1)
         return headers, records
 
+    @property
+    def grows(self) -> bool:
+        """Whether a new arm may join: its row is put beside the others."""
+        policy, horizon, n = self.settings.policy, self.settings.horizon, len(self.arms)
+        return (
+            policy.grows
+            and len(self.names) == n
+            and policy.parameters(n + 1, horizon) == self._parameters
+            and len(policy.memory(n + 1, horizon)) == len(self.memory)
+        )
+
+    def _grow(self) -> None:
+        fresh = self.settings.policy.start(1, self.settings.horizon).arms
+        self.arms = np.concatenate([self.arms, fresh])
+        self.ledger = np.concatenate([self.ledger, np.repeat(LEDGER, 1)])
+        self.settings.policy.grown(self.header[0], self.arms)
+
     def _change_arms(self, events: Iterable[Event]) -> None:
         for event in events:
             if event.kind == ADD:
+                if joins(event):
+                    self._grow()
                 name = json.loads(event.data)["name"]
                 self.names.append(name)
                 self.row_of[name] = event.arm
@@ -243,7 +264,7 @@ class Engine:
     @classmethod
     def replay(cls, settings: Settings, events: Sequence[Event]) -> Engine:
         """Return the engine of a whole log."""
-        engine = cls(settings, sum(event.kind == ADD for event in events))
+        engine = cls(settings, sum(event.kind == ADD and not joins(event) for event in events))
         engine.apply(events)
         return engine
 

@@ -10,11 +10,22 @@ from collections.abc import Iterable
 
 from brigand import checks
 from brigand.errors import InvalidValueError
+from brigand.storage.events import Event
+
+JOINS = ', "joins": true}'
 
 
-def name_data(name: str) -> str:
-    """Return an arm's name as the data of an event: in ASCII, so that any string can be kept."""
-    return json.dumps({"name": name})
+def name_data(name: str, *, joins: bool = False) -> str:
+    """Return an arm's name as the data of an event, and whether its row joins those of others.
+
+    It is in ASCII, so that any string can be kept.
+    """
+    return json.dumps({"name": name, "joins": True} if joins else {"name": name})
+
+
+def joins(event: Event) -> bool:
+    """Return whether the row of a new arm joins those of others; else it is there from the beginning."""
+    return event.data.endswith(JOINS)
 
 
 def check_name(name: object) -> str:

@@ -14,12 +14,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from brigand.errors import BrigandError, StorageError
 from brigand.live.backends import Backend, Log
 from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
+from brigand.live.names import joins
 from brigand.live.settings import Settings
 from brigand.storage.events import ADD, DEFAULT, TELL, Event
 
@@ -126,7 +127,7 @@ class Session:
                 if len(found) == 1:
                     return
                 events = found[1:]
-                if all(event.kind != ADD for event in events):
+                if not _needs_replay(events):
                     self._check(self.engine).check(events, self._seq + 1)
                     self._stale = True  # until all are taken in
                     self.engine.apply(events)
@@ -153,7 +154,7 @@ class Session:
             state = unseal(seq, text)
             engine = None if state is None else Engine.from_json(self._settings, state)
             known = self.log.since(seq - 1)  # from the last event that it has seen
-            if engine is not None and state is not None and known and all(event.kind != ADD for event in known[1:]):
+            if engine is not None and state is not None and known and not _needs_replay(known[1:]):
                 self._check(engine).check(known[1:], seq + 1)
                 if self._settings.reward_timeout is not None:
                     self._wait(engine, state["resolved"], known[1:])
@@ -206,15 +207,43 @@ class Session:
             if before // often != self._seq // often:
                 self.keep_state()
 
-    def keep_arm(self, event: Event) -> None:
-        """Append a new arm to the log, and make the engine anew."""
-        events = [*self.log.since(0), event]
-        engine = Engine.replay(self._settings, events)
+    def prepare_arm(self) -> Prepared:
+        """Return an engine with a row for one more arm, made while others go on."""
+        events = self.events()
+        if self._backend.durable:
+            LogCheck(self._settings).check(events, 1)
+        engine = Engine(self._settings, 1 + sum(event.kind == ADD and not joins(event) for event in events))
+        engine.apply(events)
+        return Prepared(engine, len(events), events[-1])
+
+    def keep_arm(self, event: Event, prepared: Prepared | None) -> bool:
+        """Append a new arm to the log, if what is prepared can be brought up to date; else return False."""
+        if prepared is None:
+            if not self.engine.grows:
+                return False
+            self.moving().apply([event])
+            self.keep([event])
+            return True
+        known = self.log.since(prepared.seq - 1)
+        if known[:1] != [prepared.last] or _needs_replay(known[1:]):
+            return False
+        engine = prepared.engine
+        engine.apply([*known[1:], event])
         engine.rewind(self.engine.mark())
-        self._mark(len(events))
+        self.moving()
+        self._mark(self._seq + 1)
         self.log.append([event], self._seq)
-        self.engine, self._seq, self._last = engine, len(events), event
+        self.engine, self._seq, self._last = engine, self._seq + 1, event
         self.keep_state()
+        return True
+
+    def events(self) -> list[Event]:
+        """Return the whole log, as of one moment, while others go on."""
+        if self._backend.durable:
+            with self._backend.reading() as log:
+                return [event for page in log.pages() for event in page]
+        with self.reading():
+            return self.log.since(0)
 
     def _mark(self, seq: int) -> None:
         """Remember the generator's state after `seq` events, some of which may never be written."""
@@ -224,6 +253,19 @@ class Session:
     def keep_state(self) -> None:
         """Keep the state, from which the next process starts."""
         self.log.save(self._seq, seal(self._seq, self.engine.to_json()))
+
+
+class Prepared(NamedTuple):
+    """An engine that has seen so many events, the last of which is known."""
+
+    engine: Engine
+    seq: int
+    last: Event
+
+
+def _needs_replay(events: Sequence[Event]) -> bool:
+    """Return whether there is an arm among some events that must have its row from the beginning."""
+    return any(event.kind == ADD and not joins(event) for event in events)
 
 
 def _after_fork() -> None:

@@ -168,6 +168,12 @@ class Policy(Spec, ABC):
     """What the policy's guarantee assumes of the rewards."""
     reference: ClassVar[str] = ""
     """Key of the paper in ``references.bib``."""
+    grows: ClassVar[bool] = False
+    """Whether a live bandit may give a new arm a fresh row at any time, as if it had never been a candidate.
+
+    Then what the header and the other rows hold does not depend on how many rows there are, but for what
+    `grown` mends; and `parameters` may not. For others all is done again from the beginning.
+    """
     known_from: ClassVar[str] = ""
     """How the rule is known: a key of `KNOWN_FROM`, or ``""`` if it is not said."""
 
@@ -232,6 +238,9 @@ class Policy(Spec, ABC):
         if "key" in self.header.dtype.names:  # type: ignore[operator]
             header["key"] = key
         return State(header, np.repeat(self.arm, n_arms), self.memory(n_arms, horizon))
+
+    def grown(self, header: Header, arms: Table) -> None:
+        """Take notice of a fresh last row in the table of arms, if the policy `grows`."""
 
     @property
     def estimated(self) -> Estimated:

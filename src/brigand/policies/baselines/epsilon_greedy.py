@@ -124,6 +124,7 @@ class EpsilonGreedy(Policy):
     d: float | None = None
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded or sub-Gaussian"

@@ -98,6 +98,7 @@ class UniformRandom(Policy):
     """Pulls a uniformly random arm at every step."""
 
     kernels: ClassVar[Kernels] = Kernels(select_random, pull_random, learn_nothing)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = RANDOM_HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "none"

@@ -284,6 +284,7 @@ class CUSUMUCB(BoundedPolicy):
     false_alarms: float | None = later(None)
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn_cusum, estimate=known_unit_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -339,6 +340,7 @@ class PHTUCB(BoundedPolicy):
     false_alarms: float | None = later(None)
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn_pht, estimate=known_unit_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"

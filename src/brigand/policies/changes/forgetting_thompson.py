@@ -236,6 +236,7 @@ class DiscountedThompson(BoundedPolicy):
     kernels: ClassVar[Kernels] = Kernels(
         select_beta, pull_discounted, learn_discounted, estimate=share_of_ones
     )
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = DISCOUNTED_HEADER
     arm: ClassVar[Table] = DISCOUNTED_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -273,6 +274,7 @@ class SlidingWindowThompson(BoundedPolicy):
     window: int
 
     kernels: ClassVar[Kernels] = Kernels(select_beta, pull_window, learn_window, estimate=share_of_ones)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"
@@ -320,6 +322,7 @@ class SlidingWindowThompsonGaussian(Policy):
     sigma: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian, estimate=known_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian, piecewise stationary"

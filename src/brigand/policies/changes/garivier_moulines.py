@@ -234,6 +234,7 @@ class DiscountedUCB(_ForgettingUCB):
     kernels: ClassVar[Kernels] = Kernels(
         select_discounted, pull_discounted, learn_discounted, estimate=discounted
     )
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = DISCOUNTED_HEADER
     arm: ClassVar[Table] = DISCOUNTED_ARM
 
@@ -271,6 +272,7 @@ class SlidingWindowUCB(_ForgettingUCB):
     high: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
 

@@ -196,6 +196,7 @@ class ForcedExploration(Policy):
     reset_offset: int = 0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
@@ -239,6 +240,11 @@ class ForcedExploration(Policy):
         if self.window is not None:
             state.header["next_reset"] = self.reset_offset or self.window
         return state
+
+    def grown(self, header: Header, arms: Table) -> None:
+        if arms[header["first"]]["last"] > 0:
+            header["first"] = len(arms) - 1
+        header["due"] = 0.0
 
     @property
     def estimated(self) -> Estimated:

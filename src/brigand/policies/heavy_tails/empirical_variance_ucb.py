@@ -147,6 +147,7 @@ class EmpiricalVarianceUCB(Policy):
     c: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded kurtosis (no guarantee)"

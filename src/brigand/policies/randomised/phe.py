@@ -101,6 +101,7 @@ class PHE(BoundedPolicy):
     a: float = 1.1
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"

@@ -103,6 +103,7 @@ class ReBoot(Policy):
     sigma: float = 1.5
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"

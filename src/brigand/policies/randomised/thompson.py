@@ -151,6 +151,7 @@ class ThompsonBeta(BoundedPolicy):
     """
 
     kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = BETA_HEADER
     arm: ClassVar[Table] = BETA_ARM
     assumption: ClassVar[str] = "bounded"
@@ -178,6 +179,7 @@ class ThompsonGaussian(Policy):
     sigma: float | None = None
 
     kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM
     assumption: ClassVar[str] = "Gaussian"

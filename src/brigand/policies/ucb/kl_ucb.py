@@ -237,6 +237,7 @@ class KLUCB(FamilyPolicy):
     sigma: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     reference: ClassVar[str] = "garivier2011klucb"
@@ -268,6 +269,7 @@ class SlidingWindowKLUCB(FamilyPolicy):
     sigma: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_unit_mean)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
     reference: ClassVar[str] = "combes2014unimodal"

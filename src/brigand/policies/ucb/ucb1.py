@@ -111,6 +111,7 @@ class UCB1(Policy):
     sigma: float | None = None
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded in [low, high], or sigma-sub-Gaussian"

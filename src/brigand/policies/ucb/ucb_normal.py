@@ -112,6 +112,7 @@ class UCBNormal(Policy):
     initial_pulls: int = 3
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"

@@ -111,6 +111,7 @@ class UCBV(BoundedPolicy):
     c: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"
