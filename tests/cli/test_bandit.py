@@ -19,9 +19,10 @@ import pytest
 
 import brigand as br
 from brigand.cli import bandit_export, main
-from brigand.live import report
+from brigand.live import history
 from brigand.live.decision import Past
 from brigand.live.listing import bandits
+from brigand.storage import records
 from brigand.storage.store import open_store
 
 STORE = "sqlite:///brigand.db"
@@ -359,7 +360,7 @@ def test_ask_in_a_process_of_its_own_ends_quietly_if_nobody_listens(shop):
 def test_an_export_is_the_history_and_an_import_of_it_the_same_bandit(
     brigand, monkeypatch, suffix, decisions
 ):
-    monkeypatch.setattr(bandit_export, "CHUNK", 7)
+    monkeypatch.setattr(records, "PAGE_SIZE", 7)
     arms = [part for arm in ODD for part in ("--arm", arm)]
     for name in ("old", "new"):
         brigand("create", name, *arms)
@@ -431,7 +432,7 @@ def test_an_export_that_fails_leaves_nothing(brigand, monkeypatch):
         assert done.returncode == 2
         assert r"lone surrogates, '\udcff'" in done.stderr
     assert "no/log.csv' cannot be written" in brigand("export", "shop", "no/log.csv").stderr
-    monkeypatch.setattr(report, "history", interrupted)
+    monkeypatch.setattr(history, "pages", interrupted)
     done = brigand("export", "shop", "log.csv")
     assert (done.returncode, done.stderr) == (130, "Stopped; nothing was written.\n")
     assert sorted(os.listdir()) == before
@@ -445,7 +446,7 @@ def test_an_export_tells_a_store_that_fails_from_a_file_that_does(shop, monkeypa
     def fails(*_, **__):
         raise br.StorageError("the store is damaged.")
 
-    monkeypatch.setattr(report, "history", fails)
+    monkeypatch.setattr(history, "pages", fails)
     assert shop("export", "shop", "log.csv").stderr == "Error: the store is damaged.\n"
 
 

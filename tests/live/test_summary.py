@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from brigand.live import confidence, report
+from brigand.live import confidence, history as decisions
 from live.common import FE, MEANS, POLICIES, RANDOM, SW_FE, Clock, arms, fit, policy_for
 from stores import folder
 from strength import LIVE, some
@@ -68,7 +68,7 @@ def test_the_columns_are_those_of_the_documentation():
     bandit = br.Bandit(["a", "b"], FE, seed=0)
     for _ in range(2):
         history, summary = bandit.history(), bandit.summary()
-        assert ("step", *history.columns) == tuple(report.HISTORY)
+        assert ("step", *history.columns) == tuple(decisions.HISTORY)
         assert list(history.columns) == list(HISTORY)
         assert history.dtypes.to_dict() == HISTORY
         assert history.index.name == "step"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from brigand import checks
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
@@ -15,13 +16,12 @@ from brigand.files import atomic
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
-    from brigand.live.report import Rows
+    from brigand.live.history import Columns
 
 SUFFIXES = (".csv", ".parquet")
-CHUNK = 20_000
-"""Decisions read, and written, at once."""
 TIMES = ("asked_at", "told_at")
 TEXTS = ("arm", "reason")
+NUMBERS = ("reward", "learned")
 FORMULA = re.compile("'*[=+\\-@\t\r]")
 """How a cell begins that a spreadsheet takes for a formula, or would if it were not for quotes before it."""
 FIELDS = {
@@ -56,7 +56,7 @@ def write_history(bandit: Bandit, path: Path, progress: Callable[[int], None]) -
     write = _write_csv if file_kind(path) == ".csv" else _write_parquet
     try:
         with atomic(path) as temporary:
-            return write(_chunks(bandit, progress), temporary)
+            return write(_pages(bandit, progress), temporary)
     except ResultFileError as error:
         if isinstance(error.__cause__, StorageError):  # also an OSError, but not of this file
             raise error.__cause__ from None
@@ -84,36 +84,36 @@ def file_kind(path: Path) -> str:
     return kind
 
 
-def _chunks(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Rows]:
+def _pages(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Columns]:
     """Yield the history in pieces."""
-    from brigand.live import report
+    from brigand.live import history
 
     done = 0
-    while chunk := report.history(bandit, done, CHUNK):
-        done += len(chunk)
+    for page in history.pages(bandit, 0, None):
+        done += len(page["step"])
         progress(done)
-        yield chunk
+        yield page
 
 
-def _write_csv(chunks: Iterator[Rows], path: Path) -> int:
+def _write_csv(pages: Iterator[Columns], path: Path) -> int:
+    from brigand.live.history import texts
+
     done = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         minimal, all_texts = (
-            csv.DictWriter(file, FIELDS, lineterminator="\n", quoting=quoting)
+            csv.writer(file, lineterminator="\n", quoting=quoting)
             for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC)
         )
-        minimal.writeheader()
-        for chunk in chunks:
+        minimal.writerow(FIELDS)
+        for page in pages:
+            cells = {name: np.asarray(values, object).tolist() for name, values in page.items()}
+            cells |= {name: texts(page[name]) for name in TIMES}
+            cells |= {name: list(map(defused, cells[name])) for name in TEXTS}
+            cells |= {name: ["" if value != value else value for value in cells[name]] for name in NUMBERS}
             # Older Pythons put no quotes around a carriage return, which ends a line for those who read.
-            returns = any("\r" in row["arm"] or "\r" in row["reason"] for row in chunk)
-            writer = all_texts if returns else minimal
-            writer.writerows(
-                row
-                | {name: _text(row[name]) for name in TIMES}
-                | {name: defused(row[name]) for name in TEXTS}
-                for row in chunk
-            )
-            done += len(chunk)
+            returns = any("\r" in text for name in TEXTS for text in cells[name])
+            (all_texts if returns else minimal).writerows(zip(*cells.values(), strict=True))
+            done += len(cells["step"])
     return done
 
 
@@ -139,20 +139,23 @@ def as_typed(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
-def _text(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"
+def _write_parquet(pages: Iterator[Columns], path: Path) -> int:
+    from brigand.live.history import moments
 
-
-def _write_parquet(chunks: Iterator[Rows], path: Path) -> int:
     pa, parquet = parquet_modules()
     kinds = {kind: getattr(pa, kind)() for kind in set(FIELDS.values()) - {"time"}}
     kinds["time"] = pa.timestamp("us", tz="UTC")
     schema = pa.schema([(name, kinds[kind]) for name, kind in FIELDS.items()])
     done = 0
     with parquet.ParquetWriter(path, schema) as writer:
-        for chunk in chunks:
-            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
-            done += len(chunk)
+        for page in pages:
+            columns = page | {name: moments(page[name]) for name in TIMES}
+            arrays = [
+                pa.array(columns[field.name], field.type, from_pandas=field.name in NUMBERS)  # NaN: none
+                for field in schema
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            done += len(page["step"])
     return done
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from brigand.cli.bandit_export import CHUNK, TIMES, as_typed, file_kind, parquet_modules
+from brigand.cli.bandit_export import TIMES, as_typed, file_kind, parquet_modules
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.live.times import date_in
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from brigand.live.decision import Past
 
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+CHUNK = 20_000
+"""Rows of Parquet read at once."""
 LARGEST = 2**31 - 1
 """Characters that a field of a CSV file may have: all that `csv` can take everywhere."""
 

@@ -68,9 +68,9 @@ class View:
     def _last(self, steps: int) -> Text:
         if not steps:
             return Text("No decision yet")
-        from brigand.live import report
+        from brigand.live import history
 
-        (last,) = report.history(self.bandit, steps - 1, 1)
+        (last,) = history.rows(next(history.pages(self.bandit, steps - 1, 1)))
         kind, _, sentence = last["reason"].partition(": ")
         return Text(visible(f"Last decision, {kind}: {sentence}"))
 

@@ -27,7 +27,7 @@ from brigand.errors import (
     UnknownNameError,
     UnsupportedRewardError,
 )
-from brigand.live import backends, report, snapshots
+from brigand.live import backends, history, report, snapshots
 from brigand.live.backends import Opened
 from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
 from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
@@ -365,8 +365,10 @@ class Bandit:
         """
         after = checks.integer("after", after, 0, checks.MAX_STEPS)
         limit = limit if limit is None else checks.integer("limit", limit, 0, checks.MAX_STEPS)
-        rows = report.history(self, after, limit)
-        return list(map(plain_row, rows)) if plain else report.table(rows, report.HISTORY)
+        pages = history.pages(self, after, limit)
+        if plain:
+            return [plain_row(row) for page in pages for row in history.rows(page)]
+        return history.frame(pages)
 
     @overload
     def summary(

@@ -1,13 +1,11 @@
-"""Tables of a bandit: what it decided, and what it knows of each arm.
+"""The table of a bandit's arms: what it knows of each.
 
 Rows are plain dicts. Users get them as a data frame, or as they are where pandas is not installed.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -15,23 +13,10 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.live import confidence
-from brigand.storage.events import Logged
 
 Rows = list[dict[str, Any]]
 
-# Columns, and what they are in a data frame. Arms may have names that its texts cannot hold: hence objects.
-HISTORY = {
-    "step": "int64",
-    "decision": "object",
-    "arm": "object",
-    "explored": "bool",
-    "reason": "object",
-    "asked_at": "datetime64[us, UTC]",
-    "told_at": "datetime64[us, UTC]",
-    "reward": "float64",
-    "learned": "float64",
-    "status": "object",
-}
+# Columns, and what they are in a data frame.
 SUMMARY = {
     "arm": "object",
     "asked": "int64",
@@ -54,45 +39,7 @@ def table(rows: Rows, columns: dict[str, str]) -> Any:
     except ImportError:
         return rows
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    for name, kind in columns.items():
-        if kind.startswith("datetime64"):
-            frame[name] = pd.to_datetime(frame[name], utc=True)
     return frame.astype(columns).set_index(next(iter(columns)))
-
-
-def history(bandit: Any, after: int, limit: int | None) -> Rows:
-    """Return decisions: see `brigand.Bandit.history`."""
-    with bandit._session.reading() as session:
-        names = session.engine.names
-        return [_decision(line, names, bandit._uid) for line in session.log.history(after, limit)]
-
-
-def _decision(line: Logged, names: list[str], uid: str) -> dict[str, Any]:
-    data = json.loads(line.data) if line.data else {}
-    return {
-        "step": line.step,
-        "decision": f"{uid}-{line.step}",
-        "arm": names[line.arm],
-        "explored": bool(data.get("explored", False)),
-        "reason": data.get("reason", ""),
-        "asked_at": _time(line.asked_at),
-        "told_at": _time(line.told_at if line.told_at is not None else line.default_at),
-        "reward": line.value if line.value is not None else line.default,
-        "learned": line.value if line.counted else line.default if line.default_counted else None,
-        "status": _status(line),
-    }
-
-
-def _time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _status(line: Logged) -> str:
-    if line.counted:
-        return "learned"
-    if line.default_counted:
-        return "default" if line.value is None else "late"
-    return "pending" if line.value is None and line.default is None else "history"
 
 
 def check_support(support: object) -> tuple[float, float] | None:

@@ -23,6 +23,7 @@ from brigand.live.engine import Engine
 from brigand.live.names import joins
 from brigand.live.settings import Settings
 from brigand.storage.events import ADD, DEFAULT, TELL, Event
+from brigand.storage.records import PAGE_SIZE
 
 LEAST_EVENTS = 1000
 """A snapshot is kept after so many events, or one for each `BYTES` of the state, if these are more."""
@@ -136,15 +137,19 @@ class Session:
                     return
             else:
                 self._marks.clear()
-        identity = self.log.identity()
+        self._identity = self._check_identity(self.log)
+        self._load()
+        self._stale = False
+
+    def _check_identity(self, log: Log) -> tuple[str, str] | None:
+        """Return whose log it is: that of the bandit that was opened, or there is an error."""
+        identity = log.identity()
         if identity != self._identity and self._identity is not None:
             raise StorageError(
                 "the store holds another bandit in its place now, or none: "
                 "a file was put in place of the one that was opened. Open the bandit again."
             )
-        self._identity = identity
-        self._load()
-        self._stale = False
+        return identity
 
     def _load(self) -> None:
         """Make the engine from the snapshot and the events after it, or from all events."""
@@ -236,6 +241,24 @@ class Session:
         self.engine, self._seq, self._last = engine, self._seq + 1, event
         self.keep_state()
         return True
+
+    def history(self, after: int, limit: int | None) -> Iterator[tuple[list[str], Sequence[tuple[Any, ...]]]]:
+        """Yield all arms' names and the fields of decisions (`Logged`), while others go on."""
+        if self._backend.durable:
+            with self._backend.reading() as log:
+                self._check_identity(log)
+                names = log.arms()
+                for page in log.history_pages(after, limit):
+                    yield names, page
+            return
+        while limit is None or limit > 0:
+            with self.reading():
+                few = PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
+                names, page = self.engine.names, list(self.log.history(after, few))
+            if not page:
+                return
+            yield names, page
+            after, limit = page[-1].step, None if limit is None else limit - len(page)
 
     def events(self) -> list[Event]:
         """Return the whole log, as of one moment, while others go on."""

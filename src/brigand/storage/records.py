@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
-from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
+from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
 from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
 PAGE_SIZE = 10_000
-"""Events read at once."""
+"""Rows read at once."""
 CHUNK = 500
-"""Rows read at once, and numbers in one query: older builds of SQLite take no more than 999."""
+"""Numbers in one query: older builds of SQLite take no more than 999."""
 
 
 def _with_rewards() -> Select[Any]:
@@ -49,6 +49,9 @@ SINCE = (
     _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _version)
     .where(_E.seq > bindparam("seq"))
     .order_by(_E.seq)
+)
+ARMS = (
+    _of_bandit(EVENTS, _E.data, _version).where(_E.step.is_(None) & (_E.kind == KINDS[ADD])).order_by(_E.seq)
 )
 PAGE = (
     _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _E.seq)
@@ -114,11 +117,7 @@ class Reading:
             The store cannot be read, or another version of Brigand has changed its tables since then.
         """
         rows = self._rows(SINCE, seq=seq)
-        if rows and rows[0][-1] != VERSION:
-            raise StorageError(
-                f"the tables of the store have been brought to version {rows[0][-1]}, and this process "
-                f"writes version {VERSION}: start it again with the Brigand that changed them."
-            )
+        _check_version(rows)
         return list(map(_event, rows))
 
     def pages(self, after: int = 0) -> Iterator[list[Event]]:
@@ -180,12 +179,42 @@ class Reading:
         StorageError
             The store cannot be read, or the transaction is over.
         """
-        return islice(self._history(after_step), limit)
+        return (_logged(row) for page in self.history_pages(after_step, limit) for row in page)
 
-    def _history(self, after: int) -> Iterator[Logged]:
-        while rows := self._rows(HISTORY, after=after, limit=CHUNK):
-            yield from map(_logged, rows)
-            after = rows[-1][0]
+    def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Sequence[Row]]:
+        """Yield the same in lists that are not too long, of rows with the fields of `Logged`.
+
+        What is true or false there is None where there is no reward.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read, or the transaction is over.
+        """
+        after = after_step
+        while limit is None or limit > 0:
+            rows = self._rows(
+                HISTORY, after=after, limit=PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
+            )
+            if not rows:
+                return
+            yield rows
+            after, limit = rows[-1][0], None if limit is None else limit - len(rows)
+
+    def arms(self) -> list[str]:
+        """Return the names of all arms that ever were, by row.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read, or these lines of the log are damaged.
+        """
+        rows = self._rows(ARMS)
+        _check_version(rows)
+        try:
+            return [str(json.loads(row[0])["name"]) for row in rows]
+        except (TypeError, ValueError, LookupError, RecursionError) as error:
+            raise StorageError(f"the log is damaged: an arm's name is {error!r}.") from error
 
 
 class Writing(Reading):
@@ -253,6 +282,15 @@ def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
         "at": event.at,
         "data": event.data,
     }
+
+
+def _check_version(rows: Sequence[Row]) -> None:
+    """Refuse rows that another version of the tables holds, which is their last field."""
+    if rows and rows[0][-1] != VERSION:
+        raise StorageError(
+            f"the tables of the store have been brought to version {rows[0][-1]}, and this process writes "
+            f"version {VERSION}: start it again with the Brigand that changed them."
+        )
 
 
 def _event(row: Row) -> Event:

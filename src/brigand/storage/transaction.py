@@ -47,6 +47,7 @@ class Transaction:
         self._over = False
         self._committed = False
         self._failed = False
+        self._interrupted = False
 
     def begin(self, statement: str) -> None:
         """Begin, waiting for others if need be."""
@@ -66,7 +67,7 @@ class Transaction:
         except FAILURES as error:
             raise self._failure(error) from error
         except BaseException:  # such as Ctrl-C: it may have been done, or not
-            self._failed = True
+            self._failed = self._interrupted = True
             raise
 
     def rows(self, statement: Executable, parameters: Parameters) -> Sequence[Row]:
@@ -108,7 +109,7 @@ class Transaction:
         if self.is_ours:
             with suppress(*FAILURES):
                 self._connection.rollback()
-                return not self._failed
+                return not self._interrupted
         return False
 
     @property

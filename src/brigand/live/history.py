@@ -1,0 +1,138 @@
+"""The decisions of a bandit, a page at a time: who reads them waits for nobody, and nobody for who reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand.errors import StorageError
+
+Columns = dict[str, Any]
+"""Columns of one length, by the names in `HISTORY`; numbers are arrays, times seconds; NaN: nothing."""
+
+HISTORY = {
+    "step": "int64",
+    "decision": "object",
+    "arm": "object",
+    "explored": "bool",
+    "reason": "object",
+    "asked_at": "datetime64[us, UTC]",
+    "told_at": "datetime64[us, UTC]",
+    "reward": "float64",
+    "learned": "float64",
+    "status": "object",
+}
+"""Names of the columns, and what they are in a data frame. Arms may have names that its texts cannot hold."""
+TIMES = ("asked_at", "told_at")
+STATUSES = np.array(["pending", "history", "default", "late", "learned"], object)
+USUAL = re.compile(r'\{"explored": (true|false), "reason": "([^"\\]*)"')
+"""How the data of a decision begin, if its reason needs no JSON."""
+
+
+def pages(bandit: Any, after: int, limit: int | None) -> Iterator[Columns]:
+    """Yield the decisions after a step, `limit` at most.
+
+    Raises
+    ------
+    StorageError
+        The store cannot be read, or a line of the log is damaged.
+    """
+    for names, page in bandit._session.history(after, limit):
+        try:
+            yield _columns(page, names, bandit._uid)
+        except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+            raise StorageError(
+                f"the log is damaged at one of the decisions {page[0][0]!r} to {page[-1][0]!r}: {error}."
+            ) from error
+
+
+def _columns(page: Sequence[Any], names: Sequence[str], uid: str) -> Columns:
+    steps, rows, asked_at, data, *rest = zip(*page, strict=True)
+    arms = np.array(rows, np.int64)
+    if arms.min() < 0 or arms.max() >= len(names):
+        raise ValueError(f"there is no arm number {next(row for row in rows if not 0 <= row < len(names))}")
+    told, told_at, default, default_at = (np.array(rest[place], float) for place in (0, 2, 3, 5))
+    counted, learned = (np.array(rest[place], np.bool_) for place in (1, 4))  # None is False
+    was_told, was_defaulted = ~np.isnan(told), ~np.isnan(default)
+    said = [_said(text) for text in data]
+    status = np.select(
+        [counted, learned & was_told, learned, was_told | was_defaulted], [4, 3, 2, 1], default=0
+    )
+    return {
+        "step": np.array(steps, np.int64),
+        "decision": [f"{uid}-{step}" for step in steps],
+        "arm": np.array(names, object)[arms],
+        "explored": np.array([explored for explored, _ in said], np.bool_),
+        "reason": [reason for _, reason in said],
+        "asked_at": np.array(asked_at, float),
+        "told_at": np.where(np.isnan(told_at), default_at, told_at),
+        "reward": np.where(was_told, told, default),
+        "learned": np.where(counted, told, np.where(learned, default, np.nan)),
+        "status": STATUSES[status],
+    }
+
+
+def _said(text: str) -> tuple[bool, str]:
+    """Return from the data of a decision whether it explored, and the reason."""
+    usual = USUAL.match(text)
+    if usual:
+        return usual[1] == "true", usual[2]
+    data = json.loads(text) if text else {}
+    return bool(data.get("explored", False)), str(data.get("reason", ""))
+
+
+def moments(seconds: NDArray[np.float64]) -> NDArray[np.datetime64]:
+    """Return times with microseconds, rounded as `datetime.fromtimestamp` does; NaT for NaN."""
+    rest, whole = np.modf(seconds)
+    there = ~np.isnan(seconds)
+    found = np.full(len(seconds), np.datetime64("NaT", "us"))
+    micro = np.rint(1e6 * rest[there]).astype(np.int64) + 1_000_000 * whole[there].astype(np.int64)
+    found[there] = micro.astype("datetime64[us]")
+    return found
+
+
+def texts(seconds: NDArray[np.float64]) -> list[str]:
+    """Return times as ISO 8601, UTC, with microseconds; empty for NaN."""
+    written = np.datetime_as_string(moments(seconds), unit="us").tolist()
+    return ["" if text == "NaT" else f"{text}Z" for text in written]
+
+
+def rows(columns: Columns) -> list[dict[str, Any]]:
+    """Return a page as dicts: times as `datetime`, None for what is missing."""
+    plain = [_plain(name, values) for name, values in columns.items()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*plain, strict=True)]
+
+
+def _plain(name: str, values: Any) -> list[Any]:
+    if name in TIMES:
+        return [
+            None if micro is None else micro.replace(tzinfo=UTC) for micro in moments(values).astype(datetime)
+        ]
+    found: list[Any] = values if isinstance(values, list) else values.tolist()
+    return [None if value != value else value for value in found] if name in ("reward", "learned") else found
+
+
+def frame(found: Iterator[Columns]) -> Any:
+    """Return pages as a data frame; as a list of dicts where pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return [row for page in found for row in rows(page)]
+    parts: dict[str, list[Any]] = {name: [] for name in HISTORY}
+    for page in found:
+        for name, values in page.items():
+            parts[name].append(values if isinstance(values, np.ndarray) else np.array(values, object))
+    columns = {}
+    for name, kind in HISTORY.items():
+        values = np.concatenate(parts.pop(name) or [np.empty(0)])
+        if name in TIMES:
+            columns[name] = pd.Series(moments(values)).dt.tz_localize(UTC).astype(kind)
+        else:
+            columns[name] = pd.Series(values.astype(kind), dtype=kind, copy=False)
+    return pd.DataFrame(columns, copy=False).set_index("step")
