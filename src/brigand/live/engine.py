@@ -106,6 +106,11 @@ class Engine:
         """Return whether an arm is in service."""
         return self.row_of.get(self.names[row]) == row
 
+    def compile(self) -> None:
+        """Compile what is not compiled yet, as long as nobody waits for it."""
+        if self._run_directly is None:
+            self._run(np.zeros((0, COLUMNS)), None)
+
     # What moves the state.
 
     def choose(self, n: int, rows: Sequence[int] | None = None) -> Choice:

@@ -3,6 +3,9 @@
 Threads wait for a lock; processes wait for the store's transaction. An engine that was moved while the
 operation failed is ahead of the log, so it is thrown away and made anew.
 
+What takes long is done where it keeps nobody: an engine that is not there yet is made, and compiled, in a
+transaction that only reads; the state is kept after the events, in a transaction of its own.
+
 An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. So the lock is taken in a
 ``with`` of its own, which nothing interrupts, and the next operation ends a transaction that is still open.
 """
@@ -61,15 +64,22 @@ class Session:
         self._identity: tuple[str, str] | None = None
         self._stale = True
         self._moved = False
+        self._state_is_due = False
         self._marks: dict[int, Any] = {}  # of the generator after so many events, if the log does not have it
         self._transaction: AbstractContextManager[Any] | None = None
 
     def __enter__(self) -> Session:
+        if self._stale:
+            self._begin(self._backend.reading)
+            self._end(None, None, None)
+        self.engine.compile()
         self._begin(self._backend.writing)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._end(kind, error, trace)
+        if self._state_is_due and error is None:
+            self._keep_state()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -209,8 +219,7 @@ class Session:
         self._seq, self._last = before + len(events), events[-1]
         if self._backend.durable:
             often = max(LEAST_EVENTS, self.engine.nbytes // BYTES)
-            if before // often != self._seq // often:
-                self.keep_state()
+            self._state_is_due |= before // often != self._seq // often
 
     def prepare_arm(self) -> Prepared:
         """Return an engine with a row for one more arm, made while others go on."""
@@ -239,7 +248,7 @@ class Session:
         self._mark(self._seq + 1)
         self.log.append([event], self._seq)
         self.engine, self._seq, self._last = engine, self._seq + 1, event
-        self.keep_state()
+        self._state_is_due = self._backend.durable
         return True
 
     def history(self, after: int, limit: int | None) -> Iterator[tuple[list[str], Sequence[tuple[Any, ...]]]]:
@@ -273,9 +282,14 @@ class Session:
         if not self._backend.durable:
             self._marks[seq] = self.engine.mark()
 
-    def keep_state(self) -> None:
-        """Keep the state, from which the next process starts."""
-        self.log.save(self._seq, seal(self._seq, self.engine.to_json()))
+    def _keep_state(self) -> None:
+        """Keep the state, from which the next process starts; it only saves time, so it may fail."""
+        self._state_is_due = False
+        text = seal(self._seq, self.engine.to_json())
+        with suppress(StorageError), self._backend.writing() as log:
+            found = log.since(self._seq - 1)
+            if found[:1] == [self._last] and not self._seq <= log.saved() < self._seq + len(found):
+                log.save(self._seq, text)
 
 
 class Prepared(NamedTuple):

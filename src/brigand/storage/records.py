@@ -62,6 +62,7 @@ PAGE = (
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
 DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
+SAVED = _of_bandit(SNAPSHOTS, _S.seq)
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
 APPEND = EVENTS.insert()
 SAVE = SNAPSHOTS.update().where(_S.bandit_id == bindparam("bandit"))
@@ -167,6 +168,17 @@ class Reading:
         """
         rows = self._rows(SNAPSHOT)
         return (rows[0][0], rows[0][1]) if rows else None
+
+    def saved(self) -> int:
+        """Return the number of the last event that the latest state has seen; 0 if there is no state.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(SAVED)
+        return int(rows[0][0]) if rows else 0
 
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
         """Yield the decisions after `after_step` in order, `limit` at most, with all that is known of them.
