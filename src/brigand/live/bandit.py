@@ -429,7 +429,8 @@ class Bandit:
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
         with self._session.reading() as session:
-            return snapshots.write(self._uid, self._settings, session.engine, session.log.since(0))
+            seq, state = session.seq, session.engine.to_json()
+        return snapshots.write(self._uid, self._settings, state, self._session.pages(seq))
 
     @classmethod
     def restore(

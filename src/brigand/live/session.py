@@ -12,6 +12,7 @@ An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -80,6 +81,11 @@ class Session:
         self._end(kind, error, trace)
         if self._state_is_due and error is None:
             self._keep_state()
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event that the engine has seen, inside the context."""
+        return self._seq
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -271,11 +277,23 @@ class Session:
 
     def events(self) -> list[Event]:
         """Return the whole log, as of one moment, while others go on."""
-        if self._backend.durable:
-            with self._backend.reading() as log:
-                return [event for page in log.pages() for event in page]
-        with self.reading():
-            return self.log.since(0)
+        return [event for page in self.pages() for event in page]
+
+    def pages(self, last: int | None = None) -> Iterator[Sequence[Event]]:
+        """Yield the log up to some event, by default as of one moment, while others go on."""
+        if not self._backend.durable:
+            with self.reading():
+                events = self.log.since(0)
+            yield events[:last]
+            return
+        with self._backend.reading() as log:
+            self._check_identity(log)
+            left = math.inf if last is None else last
+            for page in log.pages():
+                yield page if len(page) <= left else page[: int(left)]
+                left -= len(page)
+                if left <= 0:
+                    return
 
     def _mark(self, seq: int) -> None:
         """Remember the generator's state after `seq` events, some of which may never be written."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.live.backends import require_importable
-from brigand.live.damage import GENERATOR, LogCheck, digest
+from brigand.live.damage import GENERATOR, LogCheck
 from brigand.live.engine import Engine
 from brigand.live.settings import Settings
 from brigand.spec import importing_only
@@ -17,11 +20,15 @@ from brigand.storage.events import Event
 
 SCHEMA = 2
 """Since 2 there is a checksum."""
+PART = 10_000
+"""Items that are written at once."""
 UID = re.compile("[0-9a-f]{1,64}")
 
 
-def write(uid: str, settings: Settings, engine: Engine, events: Sequence[Event]) -> dict[str, Any]:
-    """Return a bandit as plain data.
+def write(
+    uid: str, settings: Settings, state: dict[str, Any], pages: Iterable[Sequence[Event]]
+) -> dict[str, Any]:
+    """Return a bandit as plain data: its log, and its state after that.
 
     Raises
     ------
@@ -31,23 +38,61 @@ def write(uid: str, settings: Settings, engine: Engine, events: Sequence[Event])
     from brigand import __version__
 
     require_importable(settings)
-
+    columns: list[list[Any]] = [[] for _ in Event._fields]
+    with _no_collection():
+        for page in pages:
+            for column, values in zip(columns, zip(*page, strict=True), strict=True):
+                column.extend(values)
     snapshot = {
         "schema": SCHEMA,
         "brigand": __version__,
         "uid": uid,
         "settings": settings.to_json(),
         "fields": list(Event._fields),
-        "events": [list(column) for column in zip(*events, strict=True)],
-        "state": engine.to_json(),
+        "events": columns,
+        "state": state,
     }
     return snapshot | {"sha256": _checksum(snapshot)}
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Let Python not look for garbage meanwhile: there is none, and it takes longer than all the rest."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _checksum(snapshot: dict[str, Any]) -> str:
-    """Return the checksum of all but the checksum."""
-    rest = {key: value for key, value in snapshot.items() if key != "sha256"}
-    return digest(json.dumps(rest, sort_keys=True))
+    """Return the SHA-256 of all but the checksum, as JSON with sorted keys."""
+    found = hashlib.sha256()
+    for part in _written({key: value for key, value in snapshot.items() if key != "sha256"}):
+        found.update(part.encode())
+    return found.hexdigest()
+
+
+def _written(value: Any) -> Iterator[str]:
+    """Yield what `json.dumps` returns, in parts: a log is long."""
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        for number, key in enumerate(sorted(value)):
+            yield f"{', ' if number else '{'}{json.dumps(key)}: "
+            yield from _written(value[key])
+        yield "}" if value else "{}"
+    elif isinstance(value, list) and len(value) > PART:
+        for start in range(0, len(value), PART):
+            yield f"{', ' if start else '['}{json.dumps(value[start : start + PART], sort_keys=True)[1:-1]}"
+        yield "]"
+    elif isinstance(value, list) and any(isinstance(item, list) for item in value):
+        for number, item in enumerate(value):
+            yield ", " if number else "["
+            yield from _written(item)
+        yield "]"
+    else:
+        yield json.dumps(value, sort_keys=True)
 
 
 def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[str, Settings, list[Event], dict[str, Any]]:

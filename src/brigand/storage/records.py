@@ -16,6 +16,7 @@ from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VE
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
+Fields = tuple[Any, ...]
 PAGE_SIZE = 10_000
 """Rows read at once."""
 CHUNK = 500
@@ -87,6 +88,9 @@ class Reading:
     def _rows(self, statement: Select[Any], **parameters: object) -> Sequence[Row]:
         return self._transaction.rows(statement, {"bandit": self.bandit_id, **parameters})
 
+    def _tuples(self, statement: Select[Any], **parameters: object) -> list[Fields]:
+        return self._transaction.tuples(statement, {"bandit": self.bandit_id, **parameters})
+
     def last(self) -> int:
         """Return the number of the last event, 0 if there is none.
 
@@ -129,8 +133,11 @@ class Reading:
         StorageError
             The store cannot be read, or the transaction is over.
         """
-        while rows := self._rows(PAGE, seq=after, limit=PAGE_SIZE):
-            yield list(map(_event, rows))
+        while rows := self._tuples(PAGE, seq=after, limit=PAGE_SIZE):
+            yield [
+                Event(NAMES.get(kind) or f"kind {kind}", step, arm, value, bool(counted), at, data)
+                for kind, step, arm, value, counted, at, data, _ in rows
+            ]
             after = rows[-1][-1]
 
     def identity(self) -> tuple[str, str] | None:
@@ -193,7 +200,7 @@ class Reading:
         """
         return (_logged(row) for page in self.history_pages(after_step, limit) for row in page)
 
-    def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Sequence[Row]]:
+    def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Sequence[Fields]]:
         """Yield the same in lists that are not too long, of rows with the fields of `Logged`.
 
         What is true or false there is None where there is no reward.
@@ -205,9 +212,8 @@ class Reading:
         """
         after = after_step
         while limit is None or limit > 0:
-            rows = self._rows(
-                HISTORY, after=after, limit=PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
-            )
+            few = PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
+            rows = self._tuples(HISTORY, after=after, limit=few)
             if not rows:
                 return
             yield rows
@@ -306,10 +312,10 @@ def _check_version(rows: Sequence[Row]) -> None:
 
 
 def _event(row: Row) -> Event:
-    return Event(NAMES.get(row[0], f"kind {row[0]}"), *row[1:7])
+    return Event(NAMES.get(row[0]) or f"kind {row[0]}", *row[1:7])
 
 
-def _logged(row: Row) -> Logged:
+def _logged(row: Fields) -> Logged:
     step, arm, asked_at, data, value, counted, told_at, default, learned, default_at = row
     return Logged(
         step, arm, asked_at, data, value, bool(counted), told_at, default, bool(learned), default_at

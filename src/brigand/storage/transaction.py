@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -79,6 +79,25 @@ class Transaction:
             It failed, or the transaction is over or has failed before.
         """
         return self.call(lambda connection: connection.execute(statement, parameters).all())
+
+    def tuples(self, statement: Executable, parameters: Parameters) -> list[tuple[Any, ...]]:
+        """Run a query and return all rows as the driver gives them: twice as quick, for many rows.
+
+        What is true or false may be 1 or 0.
+
+        Raises
+        ------
+        StorageError
+            It failed, or the transaction is over or has failed before.
+        """
+
+        def fetch(connection: Connection) -> list[tuple[Any, ...]]:
+            with closing(connection.execute(statement, parameters)) as result:
+                cursor: Any = result.cursor
+                found: list[tuple[Any, ...]] = cursor.fetchall()
+                return found
+
+        return self.call(fetch)
 
     def run(self, statement: Executable, parameters: Parameters) -> int:
         """Run a statement that changes something, and return how many rows; of several sets, unknown.
