@@ -610,6 +610,16 @@ def test_ctrl_c_ends_an_import_and_nothing_is_in(shop, monkeypatch):
 # Whole bandits and stores.
 
 
+def test_a_list_has_pages(shop):
+    for name in ("a", "z"):
+        shop("create", name, "--arm", "x")
+    first = shop("list", "-n", "2").stdout
+    assert first.endswith("There are more: --after shop\n")
+    assert " z " not in first
+    assert " z " in shop("list", "--after", "shop").stdout
+    assert shop("list", "--after", "z").stdout == "No bandit in sqlite:///brigand.db comes after z\n"
+
+
 def test_a_bandit_is_copied_and_deleted_and_a_store_backed_up(shop, monkeypatch):
     made = json.loads(shop("ask", "shop", "--json").stdout)
     done = shop("copy", "shop", "--to", "other.db", "--as", "moved")

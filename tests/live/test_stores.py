@@ -8,7 +8,7 @@ import pytest
 import brigand as br
 from brigand.live import stores
 from brigand.live.listing import bandits
-from live.common import FE, contents
+from live.common import FE, contents, state
 from stores import KINDS, a_store, run
 
 ARMS = ["a", "b"]
@@ -115,3 +115,33 @@ def test_a_backup_of_a_server_is_not_ours(request, tmp_path):
         br.Bandit(ARMS, FE, store=url, name="shop").close()
         with pytest.raises(br.InvalidValueError, match="use pg_dump"):
             stores.backup(url, tmp_path / "x.db")
+
+
+def test_bandits_are_listed_by_page(url):
+    names = ["b", "a", "é", "a b", "", "B"]
+    for number, name in enumerate(names):
+        with br.Bandit(ARMS, FE, store=url, name=name) as bandit:
+            bandit.add_arm("c")
+            bandit.remove_arm("a")
+            bandit.record([("b", 0.5)] * number)
+    whole = bandits(url)
+    assert [(found.name, found.decisions) for found in whole] == sorted(zip(names, range(6), strict=True))
+    assert {tuple(found.arms) for found in whole} == {("b", "c")}
+    assert bandits(url, limit=2) == whole[:2]
+    assert bandits(url, "B") == whole[2:]
+    assert bandits(url, "a", 2) == whole[3:5]
+    assert bandits(url, "é") == bandits(url, limit=0) == []
+
+
+def test_more_events_than_are_written_at_once(url, monkeypatch):
+    monkeypatch.setattr("brigand.storage.records.CHUNK", 3)
+    monkeypatch.setattr("brigand.storage.records.PAGE_SIZE", 5)
+    past = [(ARMS[number % 2], number / 10) for number in range(8)] + [("a", None)]
+    with br.Bandit(ARMS, FE, store=url, name="x", seed=0) as bandit:
+        bandit.record(past)
+        memory = br.Bandit(ARMS, FE, seed=0)
+        memory.record(past)
+        expected, found = ([e._replace(at=0.0) for e in b._session.events()] for b in (memory, bandit))
+        assert found == expected
+        with br.Bandit.open(url, "x") as other:
+            assert state(other) == state(bandit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -202,16 +203,27 @@ def remove_arm(
 
 
 @app.command("list")
-def list_(store: Store = DEFAULT_STORE) -> None:
+def list_(
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many.")] = 1000,
+    after: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only those that come after this name.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
     """List the bandits in a store: their policies, the arms in service, how many decisions they made."""
     from brigand.cli.bandit_show import overview
     from brigand.live.listing import bandits
 
+    limit = checks.integer("limit", limit, 1)
     with store_named():
-        found = bandits(store_url(store))
+        found = bandits(store, after, limit + 1)
     if found:
         console = make_console()
-        console.print(overview(found, console.width))
+        console.print(overview(found[:limit], console.width))
+        if len(found) > limit:
+            typer.echo(f"There are more: --after {shlex.quote(visible(found[limit - 1].name))}")
+    elif after is not None:
+        typer.echo(f"No bandit in {visible(store)} comes after {label(after)}")
     else:
         typer.echo(f"There is no bandit in {visible(store)}; make one: brigand bandit create --help")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from brigand.live.damage import unseal
-from brigand.live.engine import SCHEMA
-from brigand.storage.events import ADD
-from brigand.storage.records import Reading
+from brigand.storage.events import ADD, Overview
+from brigand.storage.place import Place, store_url
+from brigand.storage.schema import KINDS
 from brigand.storage.store import open_store
 
 
@@ -37,42 +36,36 @@ class Listed(NamedTuple):
     damaged: bool = False
 
 
-def bandits(store: str) -> list[Listed]:
-    """Return the bandits in a store, by name.
+def bandits(store: Place, after: str | None = None, limit: int | None = None) -> list[Listed]:
+    """Return the bandits in a store, by name: those after a name, `limit` at most.
 
     Raises
     ------
     StorageError
         The store is not there or cannot be read.
     """
-    found = []
-    with open_store(store, create=False) as opened:
-        for name in opened.names():
-            record = opened.find(name)
-            with opened.reading(record.id) as reading:
-                try:
-                    policy, arms = json.loads(record.definition)["policy"], _arms(reading)
-                    decisions, damaged = reading.steps(), not isinstance(policy, dict)
-                except (TypeError, ValueError, LookupError, RecursionError):
-                    policy, arms, decisions, damaged = {}, [], 0, True
-                found.append(Listed(name, policy, arms, decisions, record.created_at, damaged))
-    return found
+    with open_store(store_url(store), create=False) as opened:
+        return list(map(_listed, opened.overview(after, limit)))
 
 
-def _arms(reading: Reading) -> list[str]:
-    """Return the arms in service: from the latest state, and what came after it."""
-    seq, names, rows = 0, list[str](), set[int]()
-    snapshot = reading.snapshot()
-    if snapshot is not None:
-        state = unseal(*snapshot)
-        if state is not None and state["schema"] == SCHEMA:
-            seq, names, rows = snapshot[0], state["names"], set(state["rows"])
-    for event in reading.since(seq):
-        if event.step is not None:
-            continue
-        if event.kind == ADD:
-            names.append(json.loads(event.data)["name"])
-            rows.add(event.arm)
+def _listed(found: Overview) -> Listed:
+    record = found.record
+    try:
+        policy, arms = json.loads(record.definition)["policy"], _arms(found)
+        if isinstance(policy, dict) and isinstance(found.steps, int):
+            return Listed(record.name, policy, arms, found.steps, record.created_at)
+    except (TypeError, ValueError, LookupError, RecursionError):
+        pass
+    return Listed(record.name, {}, [], 0, record.created_at, damaged=True)
+
+
+def _arms(found: Overview) -> list[str]:
+    """Return the arms in service."""
+    names, rows = list[str](), set[int]()
+    for code, arm, data in found.arm_changes:
+        if code == KINDS[ADD]:
+            names.append(str(json.loads(data)["name"]))
+            rows.add(arm)
         else:
-            rows.remove(event.arm)
+            rows.remove(arm)
     return [names[row] for row in sorted(rows)]

@@ -30,7 +30,8 @@ def joins(event: Event) -> bool:
 
 def check_name(name: object) -> str:
     """Return an arm's name as `name_data` keeps it: JSON makes one character of a surrogate pair."""
-    kept: str = json.loads(json.dumps(checks.text("an arm's name", name)))
+    text = checks.text("an arm's name", name)
+    kept: str = text if text.isascii() else json.loads(json.dumps(text))
     return kept
 
 

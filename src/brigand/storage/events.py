@@ -83,6 +83,23 @@ class Record(NamedTuple):
     created_at: float
 
 
+class Overview(NamedTuple):
+    """A bandit at a glance.
+
+    Attributes
+    ----------
+    record : Record
+    steps : int
+        How many decisions there are; whatever is there, if the store is damaged.
+    arm_changes : list of tuple
+        Code, arm and data of each event that adds or removes an arm, in order.
+    """
+
+    record: Record
+    steps: int
+    arm_changes: list[tuple[int, int, str]]
+
+
 class Logged(NamedTuple):
     """A decision with everything that the log says about it.
 

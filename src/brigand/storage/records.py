@@ -257,9 +257,13 @@ class Writing(Reading):
             A text has lone surrogates or U+0000, or a number is not finite. Nothing of this transaction will
             stay.
         """
-        rows = [_row(self.bandit_id, after + i, event) for i, event in enumerate(events, 1)]
-        if rows:
-            self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
+        for start in range(0, len(events), PAGE_SIZE):
+            page = events[start : start + PAGE_SIZE]
+            rows = [_row(self.bandit_id, after + start + i, event) for i, event in enumerate(page, 1)]
+            if len(rows) > CHUNK:
+                self._transaction.insert(APPEND, rows)
+            else:
+                self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
 
     def save(self, seq: int, state: str) -> None:
         """Replace the snapshot.

@@ -16,10 +16,10 @@ from brigand import checks
 from brigand.errors import InvalidValueError, StorageError, UnknownNameError
 from brigand.storage import schema
 from brigand.storage.connections import Connections, borrow, give_back
-from brigand.storage.events import Event, Record
+from brigand.storage.events import Event, Overview, Record
 from brigand.storage.location import File, identity, locate, prepare_file
 from brigand.storage.postgres import ServerConnections
-from brigand.storage.records import Reading, Writing
+from brigand.storage.records import CHUNK, Reading, Writing
 from brigand.storage.schema import BANDITS, EVENTS, SNAPSHOTS
 from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
@@ -28,6 +28,13 @@ SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 FIND = sa.select(BANDITS).where(BANDITS.c.name == bindparam("name"))
 NAMES = sa.select(BANDITS.c.name).order_by(BANDITS.c.name)
+_steps = sa.select(sa.func.max(EVENTS.c.step)).where(EVENTS.c.bandit_id == BANDITS.c.id).scalar_subquery()
+OVERVIEW = sa.select(BANDITS, _steps).order_by(BANDITS.c.name)
+ARM_CHANGES = (
+    sa.select(EVENTS.c.bandit_id, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
+    .where(EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True)) & EVENTS.c.step.is_(None))
+    .order_by(EVENTS.c.bandit_id, EVENTS.c.seq)
+)
 CREATE = BANDITS.insert()
 DELETE = [
     table.delete().where(column == bindparam("bandit"))
@@ -259,6 +266,24 @@ class Store:
         """
         with self.connections.reading() as transaction:
             return _names(transaction)
+
+    def overview(self, after: str | None = None, limit: int | None = None) -> list[Overview]:
+        """Return bandits by name: those after a name, `limit` at most.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        wanted = OVERVIEW if after is None else OVERVIEW.where(BANDITS.c.name > bindparam("after"))
+        with self.connections.reading() as transaction:
+            rows = transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
+            found = {row[0]: Overview(Record(*row[:-1]), row[-1] or 0, []) for row in rows}
+            ids = list(found)
+            for start in range(0, len(ids), CHUNK):
+                for id_, *change in transaction.rows(ARM_CHANGES, {"bandits": ids[start : start + CHUNK]}):
+                    found[id_].arm_changes.append(tuple(change))
+        return list(found.values())
 
     @contextmanager
     def writing(self, bandit_id: int) -> Iterator[Writing]:

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Executable
+from sqlalchemy import Connection, Executable, Insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from brigand.errors import BrigandError, StorageError
@@ -108,6 +108,23 @@ class Transaction:
             It failed, or the transaction is over or has failed before.
         """
         return self.call(lambda connection: connection.execute(statement, parameters).rowcount)
+
+    def insert(self, statement: Insert, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert many rows as `run` does, without a look at each: twice as quick.
+
+        Raises
+        ------
+        StorageError
+            It failed, or the transaction is over or has failed before.
+        """
+
+        def insert(connection: Connection) -> None:
+            compiled: Any = statement.compile(dialect=connection.dialect)
+            names = compiled.positiontup
+            values = rows if names is None else [tuple(row[name] for name in names) for row in rows]
+            connection.exec_driver_sql(compiled.string, values)
+
+        self.call(insert)
 
     def commit(self) -> None:
         """Make the changes permanent.
