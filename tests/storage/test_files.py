@@ -156,20 +156,22 @@ def test_files_and_folders_that_are_not_there(tmp_path):
         open_store(f"sqlite:///{tmp_path}/file/x.db", create=True)
 
 
-def test_a_database_of_somebody_else_takes_our_tables_only_when_asked(tmp_path):
+def test_a_database_of_somebody_else_is_left_as_it_is(tmp_path):
     path = tmp_path / "x.db"
     missing_tables(path)
     before = path.read_bytes()
-    with pytest.raises(StorageError, match=r"x\.db' holds no bandits: Brigand's tables are not in it"):
-        open_store(f"sqlite:///{path}", create=False)
-    assert path.read_bytes() == before
-    with open_store(f"sqlite:///{path}", create=True) as store:
-        store.create("x", "", "", [], None, 0.0)
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT x FROM theirs").fetchall() == [(5,)]
-    ours = connection.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-    connection.close()
-    assert all(name.startswith("brigand_") for (name,) in ours if name != "theirs")
+    for create, message in (
+        (False, "holds no bandits"),
+        (True, "tables of another application, such as 'theirs'"),
+    ):
+        with pytest.raises(StorageError, match=message):
+            open_store(f"sqlite:///{path}", create=create)
+        assert path.read_bytes() == before
+        assert [file.name for file in tmp_path.iterdir()] == ["x.db"]
+    with open_store(f"sqlite:///{tmp_path}/ours.db", create=True):
+        missing_tables(tmp_path / "ours.db")  # it is ours, whatever they put into it
+    with open_store(f"sqlite:///{tmp_path}/ours.db", create=True) as store:
+        assert store.names() == []
 
 
 def test_an_empty_file_holds_no_bandits(tmp_path):

@@ -24,6 +24,7 @@ class Log(Protocol):
     """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
 
     def since(self, seq: int) -> list[Event]: ...  # noqa: D102
+    def now(self) -> float: ...  # noqa: D102
     def identity(self) -> tuple[str, str] | None: ...  # noqa: D102
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]: ...  # noqa: D102
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102

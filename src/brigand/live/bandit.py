@@ -527,6 +527,8 @@ class Bandit:
         timeout, value = self._settings.reward_timeout, self._settings.default_reward
         if timeout is None:
             return ()
+        if session.engine.waiting.any_until(now - timeout):  # one reading of a clock may be wrong
+            now = min(now, self._now(), session.log.now() if self._clock is time.time else math.inf)
         if not session.engine.waiting.any_until(now - timeout):
             return ()
         engine = session.moving()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
@@ -27,6 +28,10 @@ class MemoryLog:
         if error is not None and len(self._events) > self._before:
             del self._events[self._before :]
             self._asks, self._tells, self._defaults, self._indexed = [], {}, {}, 0
+
+    def now(self) -> float:
+        """Return infinity: there is no other clock."""
+        return math.inf
 
     def identity(self) -> None:
         """Return nothing: no one else can put another log in its place."""

@@ -46,7 +46,8 @@ class Session:
 
     Attributes
     ----------
-    lock : threading.Lock
+    lock : threading.RLock
+        Taken by a thread once: who asks for it again, in a signal handler say, gets a StorageError.
     log : Log
     engine : Engine
         Up to date, inside the context.
@@ -58,7 +59,7 @@ class Session:
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
         self._settings = settings
-        self.lock = threading.Lock()
+        self._lock = threading.RLock()
         _SESSIONS.add(self)
         self._seq = 0
         self._last: Event | None = None  # that with number `_seq`
@@ -81,6 +82,15 @@ class Session:
         self._end(kind, error, trace)
         if self._state_is_due and error is None:
             self._keep_state()
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:  # noqa: D102
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise StorageError(
+                "this thread is in the middle of another call of this bandit, which a signal handler, or the "
+                "clock, interrupts: note down what to do, and do it when that call has ended."
+            )
+        return self._lock
 
     @property
     def seq(self) -> int:
@@ -133,8 +143,9 @@ class Session:
 
     def after_fork(self) -> None:
         """Go on in a child: a thread that was in the middle of an operation is not there."""
-        if self.lock.locked():
-            self.lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._transaction = None
+        self._stale = True
 
     def _catch_up(self) -> None:
         """Take in what other processes did; if the log is not the one that was known, begin anew."""

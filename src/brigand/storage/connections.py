@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -21,6 +22,7 @@ _GUARD = threading.RLock()  # of what follows; a signal handler may fork while i
 _SHARED: dict[Hashable, tuple[Connections, int]] = {}
 _ALL: weakref.WeakSet[Connections] = weakref.WeakSet()
 _FORKING: list[Connections] = []
+_QUIET: dict[int, list[Connections]] = {}  # by the thread that is about to fork
 
 
 class Connections(ABC):
@@ -74,9 +76,21 @@ class Connections(ABC):
     def explain(self, error: Exception) -> BrigandError:
         """Return the error that says what went wrong."""
 
+    def now(self, transaction: Transaction) -> float:
+        """Return the time of the store's own clock; infinity if it has none."""
+        return math.inf
+
     @abstractmethod
     def close(self) -> None:
         """Close what is idle now, and the rest when its transaction is over."""
+
+    @abstractmethod
+    def be_quiet(self) -> None:
+        """Wait until no other thread has a transaction, if that matters to a child, and let none begin."""
+
+    @abstractmethod
+    def go_on(self) -> None:
+        """Let transactions begin again."""
 
     @abstractmethod
     def before_fork(self) -> None:
@@ -118,6 +132,9 @@ def give_back(key: Hashable, connections: Connections) -> None:
 
 
 def _before_fork() -> None:
+    _QUIET[threading.get_ident()] = quiet = list(_ALL)
+    for connections in quiet:
+        connections.be_quiet()
     _GUARD.acquire()
     _FORKING.extend(_ALL)
     for connections in _FORKING:
@@ -127,11 +144,14 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     while _FORKING:
         _FORKING.pop().after_fork()
+    for connections in _QUIET.pop(threading.get_ident(), ()):
+        connections.go_on()
     with suppress(RuntimeError):  # programs that embed Python may fork without asking `_before_fork`
         _GUARD.release()
 
 
 def _after_fork_in_child() -> None:
+    _QUIET.clear()
     for connections in list(_ALL):
         connections.inherit()
     _after_fork()

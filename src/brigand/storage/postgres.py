@@ -33,6 +33,8 @@ PATIENCE = 86400.0
 LOCK_BANDIT = sa.select(BANDITS.c.id).where(BANDITS.c.id == sa.bindparam("bandit")).with_for_update()
 LOCK_ALL = sa.select(sa.func.pg_advisory_xact_lock(int.from_bytes(b"brigand\0", "big", signed=True)))
 
+NOW = sa.select(sa.extract("epoch", sa.func.clock_timestamp()))
+
 LOCKED = "55P03"
 FULL = re.compile("too many (clients|connections)|remaining connection slots|is starting up")
 """What a server says, in English, that takes no connection now: who connects gets no SQLSTATE."""
@@ -176,8 +178,18 @@ class ServerConnections(Connections):
         self._closed = True
         self._writer.dispose()
 
-    def before_fork(self) -> None:
+    def now(self, transaction: Transaction) -> float:
+        """Return the time of the server."""
+        return float(transaction.rows(NOW, {})[0][0])
+
+    def be_quiet(self) -> None:
         """Do nothing: a child makes a pool of its own."""
+
+    def go_on(self) -> None:
+        """Do nothing."""
+
+    def before_fork(self) -> None:
+        """Do nothing."""
 
     def after_fork(self) -> None:
         """Do nothing."""

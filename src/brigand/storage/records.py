@@ -91,6 +91,16 @@ class Reading:
     def _tuples(self, statement: Select[Any], **parameters: object) -> list[Fields]:
         return self._transaction.tuples(statement, {"bandit": self.bandit_id, **parameters})
 
+    def now(self) -> float:
+        """Return the time of the store's own clock, in seconds since the epoch; infinity if it has none.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        return self._transaction.home.now(self._transaction)
+
     def last(self) -> int:
         """Return the number of the last event, 0 if there is none.
 

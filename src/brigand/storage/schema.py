@@ -1,6 +1,6 @@
 """The tables of a store, and the steps from older versions of them to this one.
 
-All names begin with ``brigand_``, so that a store can live in a database that holds other tables.
+All names begin with ``brigand_``, so that a store can live in a PostgreSQL database that holds other tables.
 """
 
 from __future__ import annotations
@@ -102,6 +102,11 @@ def found(connection: Connection, shown: str) -> int | None:
             f"Brigand {row.written_by} or newer to open it."
         )
     return row.version
+
+
+def others(connection: Connection) -> list[str]:
+    """Return the names of tables that are not ours."""
+    return [name for name in sa.inspect(connection).get_table_names() if name not in METADATA.tables]
 
 
 def bring_up_to_date(connection: Connection, shown: str) -> None:

@@ -30,6 +30,8 @@ from brigand.storage.transaction import FAILURES, Transaction
 T = TypeVar("T")
 
 READ, WRITE = "BEGIN", "BEGIN IMMEDIATE"
+QUIET = 5.0
+"""Seconds that a fork waits for transactions of other threads to end."""
 
 _INHERITED: list[FileConnections] = []
 
@@ -64,7 +66,9 @@ class FileConnections(Connections):
         self._process = os.getpid()
         self._closed = False
         self._idle: list[Connection] = []
-        self._busy: set[Connection] = set()
+        self._busy: dict[Connection, int] = {}  # and the threads that have them
+        self._ended = threading.Condition(self.lock)  # notified when one is given back
+        self._forks = 0
         self._engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool)
         if self.identity in {pool.identity for pool in _INHERITED}:
             raise self._forked()
@@ -204,20 +208,23 @@ class FileConnections(Connections):
             raise self.explain(error) from error
 
     def _lend(self) -> Connection:
-        with self.lock:
+        with self._ended:
+            while self._forks and threading.get_ident() not in self._busy.values():
+                self._ended.wait(QUIET)
             if self._process != os.getpid():
                 raise self._forked()
             if identity(self.path) != self.identity:
                 raise StorageError(f"{self.shown!r} was replaced by another file; open it again.")
             connection = self._idle.pop() if self._idle else self._engine.connect()
-            self._busy.add(connection)
+            self._busy[connection] = threading.get_ident()
             return connection
 
     def _give(self, connection: Connection, sound: bool) -> None:
         if self._process != os.getpid():  # it is our parent's: not even to be closed
             return
         with self.lock:
-            self._busy.discard(connection)
+            self._busy.pop(connection, None)
+            self._ended.notify_all()
             # A connection to what lies still would not notice that it moves again.
             if sound and not self._closed and not self.lies_still():
                 self._idle.append(connection)
@@ -236,6 +243,21 @@ class FileConnections(Connections):
             "a child: fork while no transaction is open, or start processes by 'spawn'."
         )
 
+    def be_quiet(self) -> None:
+        """Wait for the transactions of other threads, for some seconds, and let none begin."""
+        deadline = time.monotonic() + QUIET
+        with self._ended:
+            self._forks += 1
+            while not {threading.get_ident()}.issuperset(self._busy.values()):
+                if not self._ended.wait(deadline - time.monotonic()):
+                    break
+
+    def go_on(self) -> None:
+        """Let transactions begin again."""
+        with self._ended:
+            self._forks -= 1
+            self._ended.notify_all()
+
     def before_fork(self) -> None:
         """Close idle connections, and let no thread open one until the fork is over."""
         self.lock.acquire()
@@ -247,7 +269,9 @@ class FileConnections(Connections):
 
     def inherit(self) -> None:
         """Go on in a child, if it has inherited no connection to the file."""
-        self._writers = deque()  # threads that wrote are not in the child
+        self._writers = deque()  # threads that wrote, or waited, are not in the child
+        self._ended = threading.Condition(self.lock)
+        self._forks = 0
         if self._idle or self._busy:
             # It is kept, because closing its connections would meddle with the parent's transactions.
             _INHERITED.append(self)

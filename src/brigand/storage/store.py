@@ -118,6 +118,14 @@ def _prepare_tables(connections: Connections, location: File | URL, create: bool
             )
         return
     if isinstance(connections, FileConnections):
+        if version is None:
+            with connections.reading() as transaction:
+                theirs = transaction.call(schema.others)
+            if theirs:
+                raise StorageError(
+                    f"{shown!r} holds tables of another application, such as {theirs[0]!r}; nothing was "
+                    "changed. Give bandits a file of their own."
+                )
         if version == schema.VERSION and connections.lies_still():
             return
         connections.use_wal()

@@ -28,6 +28,7 @@ class Home(Protocol):
 
     def attempt(self, action: Callable[[], T]) -> T: ...  # noqa: D102
     def explain(self, error: Exception) -> BrigandError: ...  # noqa: D102
+    def now(self, transaction: Transaction) -> float: ...  # noqa: D102
 
 
 class Transaction:
@@ -42,7 +43,7 @@ class Transaction:
 
     def __init__(self, connection: Connection, home: Home) -> None:
         self._connection = connection
-        self._home = home
+        self.home = home
         self._process = os.getpid()
         self._over = False
         self._committed = False
@@ -63,7 +64,7 @@ class Transaction:
         """
         self._check()
         try:
-            return self._home.attempt(lambda: function(self._connection))
+            return self.home.attempt(lambda: function(self._connection))
         except FAILURES as error:
             raise self._failure(error) from error
         except BaseException:  # such as Ctrl-C: it may have been done, or not
@@ -156,17 +157,17 @@ class Transaction:
     def _check(self) -> None:
         if self._over:
             raise StorageError(
-                f"{self._home.shown!r}: this transaction is over; read and write inside `with`."
+                f"{self.home.shown!r}: this transaction is over; read and write inside `with`."
             )
         if not self.is_ours:
             raise StorageError(
-                f"{self._home.shown!r}: this transaction belongs to the parent of this process."
+                f"{self.home.shown!r}: this transaction belongs to the parent of this process."
             )
         if self._failed:  # it may have been rolled back already: what follows would stand alone
             raise StorageError(
-                f"{self._home.shown!r}: this transaction failed before; nothing of it was stored."
+                f"{self.home.shown!r}: this transaction failed before; nothing of it was stored."
             )
 
     def _failure(self, error: Exception) -> BrigandError:
         self._failed = True
-        return self._home.explain(error)
+        return self.home.explain(error)
