@@ -8,6 +8,7 @@ import argparse
 import os
 
 import growth
+import long_logs
 import others
 import processes
 import serving
@@ -16,8 +17,9 @@ import speed
 from measure import Report
 
 import brigand as br
+import stores
 
-PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live")
+PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live", "stores", "long")
 
 
 def main():
@@ -37,6 +39,8 @@ def main():
         "start": lambda: processes.report_start(out),
         "memory": lambda: processes.report_memory(out),
         "live": lambda: serving.report(out),
+        "stores": lambda: stores.report(out),
+        "long": lambda: long_logs.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -17,7 +17,7 @@ from brigand.policies.base import Policy
 from brigand.spec import importing_only, modules_of, names_in
 from brigand.storage.events import Event, Found, Logged
 from brigand.storage.place import Place, store_url
-from brigand.storage.store import Store, open_store
+from brigand.storage.store import BUSY_TIMEOUT, Store, open_store
 
 
 class Log(Protocol):
@@ -119,6 +119,7 @@ def create(
     settings: Settings,
     events: Sequence[Event],
     now: float,
+    busy_timeout: float = BUSY_TIMEOUT,
     state: dict[str, Any] | None = None,
 ) -> Opened:
     """Make a bandit with its first events, and the state after them unless it is to be replayed.
@@ -139,7 +140,7 @@ def create(
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
     require_importable(settings)
-    opened = open_store(store_url(store), create=True)
+    opened = open_store(store_url(store), create=True, busy_timeout=busy_timeout)
     definition = json.dumps(settings.to_json())
     try:
         record = opened.create(name, uid, definition, events, seal(len(events), state), now)
@@ -171,6 +172,7 @@ def create_or_find(
     settings: Settings,
     events: Sequence[Event],
     now: float,
+    busy_timeout: float = BUSY_TIMEOUT,
 ) -> Opened:
     """Make a new bandit, or find the bandit of this name, whoever is first.
 
@@ -182,12 +184,12 @@ def create_or_find(
         The store cannot be written.
     """
     try:
-        return create(store, name, uid, settings, events, now)
+        return create(store, name, uid, settings, events, now, busy_timeout)
     except InvalidValueError as error:
         if store is None or name is None:
             raise
         try:
-            found = find(store, name, modules_of(settings.policy.to_json()))
+            found = find(store, name, modules_of(settings.policy.to_json()), busy_timeout)
         except UnknownNameError:
             raise error from None
     if replace(found.settings, seed=0) != replace(settings, seed=0):
@@ -196,7 +198,7 @@ def create_or_find(
     return found
 
 
-def find(store: Place, name: str, allow: Iterable[str] = ()) -> Opened:
+def find(store: Place, name: str, allow: Iterable[str] = (), busy_timeout: float = BUSY_TIMEOUT) -> Opened:
     """Find a bandit in a store, whose policy may need the modules in `allow`.
 
     Raises
@@ -206,7 +208,7 @@ def find(store: Place, name: str, allow: Iterable[str] = ()) -> Opened:
     StorageError
         The store cannot be read.
     """
-    opened = open_store(store_url(store), create=False)
+    opened = open_store(store_url(store), create=False, busy_timeout=busy_timeout)
     try:
         record = opened.find(name)
         with importing_only(allow):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import queue
 import reprlib
 import secrets
+import threading
 import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +41,7 @@ from brigand.live.times import seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 from brigand.storage.place import Place
+from brigand.storage.store import BUSY_TIMEOUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +84,8 @@ class Bandit:
         Open the bandit of this name, if the store has one, whatever its arms are now.
     clock : callable
         Returns seconds since the epoch.
+    busy_timeout : float
+        Seconds that a call waits for others who write, before there is a StorageError.
 
     Raises
     ------
@@ -117,11 +122,12 @@ class Bandit:
         default_reward: float | None = None,
         load_if_exists: bool = False,
         clock: Callable[[], float] = time.time,
+        busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
         settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward)
         names, now = check_arms(arms), _time_of(clock)
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
-        new = (store, name, secrets.token_hex(6), settings, events, now)
+        new = (store, name, secrets.token_hex(6), settings, events, now, busy_timeout)
         self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
 
     def _start(self, opened: Opened, name: str | None, clock: Callable[[], float]) -> None:
@@ -140,6 +146,7 @@ class Bandit:
         *,
         allow: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
+        busy_timeout: float = BUSY_TIMEOUT,
     ) -> Self:
         """Open a bandit that a store has.
 
@@ -155,6 +162,8 @@ class Bandit:
             Modules that may be imported for the policy, and of which functions may be called.
         clock : callable
             Returns seconds since the epoch.
+        busy_timeout : float
+            Seconds that a call waits for others who write.
 
         Raises
         ------
@@ -166,15 +175,30 @@ class Bandit:
             The store cannot be read, or is damaged.
         """
         bandit = cls.__new__(cls)
-        bandit._start(backends.find(store, name, listed(allow, "allow")), name, clock)
+        found = backends.find(store, name, listed(allow, "allow"), busy_timeout)
+        bandit._start(found, name, clock)
         return bandit
 
     @overload
-    def ask(self, n: None = None, *, among: Iterable[str] | None = None) -> Decision: ...
+    def ask(
+        self,
+        n: None = None,
+        *,
+        among: Iterable[str] | None = None,
+        fallback: str | None = None,
+        timeout: float = 1.0,
+    ) -> Decision: ...
     @overload
     def ask(self, n: int, *, among: Iterable[str] | None = None) -> list[Decision]: ...
 
-    def ask(self, n: int | None = None, *, among: Iterable[str] | None = None) -> Decision | list[Decision]:
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        among: Iterable[str] | None = None,
+        fallback: str | None = None,
+        timeout: float = 1.0,
+    ) -> Decision | list[Decision]:
         """Choose an arm, or n arms one after the other.
 
         Parameters
@@ -184,6 +208,11 @@ class Bandit:
         among : iterable of str, optional
             The arms that are available now; by default all. An arm that is overdue and not available is
             chosen first once it is back.
+        fallback : str, optional
+            The arm to return if the store fails, or does not answer in time; then the decision `is_fallback`,
+            and the bandit does not know of it: its reward is for `record`.
+        timeout : float
+            Seconds to wait, if there is a `fallback`.
 
         Raises
         ------
@@ -194,6 +223,42 @@ class Bandit:
         """
         count = 1 if n is None else checks.integer("n", n, 1, MOST_AT_ONCE)
         names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
+        if fallback is None:
+            decisions = self._ask(count, names)
+            return decisions[0] if n is None else decisions
+        if n is not None or (names is not None and fallback not in names):
+            raise InvalidValueError(
+                f"fallback is for a single decision, and one of the arms in among; not {fallback!r}."
+            )
+        timeout = checks.number("timeout", timeout, 0, 86400)
+        return self._ask_in_time(names, check_name(fallback), timeout)
+
+    def _ask_in_time(self, names: Sequence[str] | None, fallback: str, timeout: float) -> Decision:
+        """Ask in another thread, which gives up before it commits if nobody waits for it any more."""
+        answers: queue.SimpleQueue[list[Decision] | Exception] = queue.SimpleQueue()
+        over = threading.Event()
+
+        def ask() -> None:
+            try:
+                answers.put(self._ask(1, names, over))
+            except Exception as error:
+                answers.put(error)
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            answer = answers.get(timeout=timeout)
+        except queue.Empty:
+            over.set()
+            return Decision.fall_back(fallback, f"the store did not answer within {timeout:g} seconds")
+        if isinstance(answer, StorageError):
+            return Decision.fall_back(fallback, str(answer).rstrip("."))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer[0]
+
+    def _ask(
+        self, count: int, names: Sequence[str] | None, over: threading.Event | None = None
+    ) -> list[Decision]:
         with self._session.lock, self._session as session:
             now = self._now()
             rows = self._rows(session.engine, names)
@@ -206,7 +271,9 @@ class Bandit:
             for event in events:
                 engine.note(event)
             session.keep(events)
-        return decisions[0] if n is None else decisions
+            if over is not None and over.is_set():
+                raise StorageError("nobody waits for this decision any more.")
+        return decisions
 
     def tell(self, decision: str | Decision, reward: float) -> Told:
         """Tell the reward of a decision: in any order, at any time, at most once.
@@ -441,10 +508,11 @@ class Bandit:
         name: str | None = None,
         allow: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
+        busy_timeout: float = BUSY_TIMEOUT,
     ) -> Self:
         """Make a bandit from a `snapshot`: it goes on as the other one would, and knows its decisions.
 
-        `store`, `name` and `clock` as for a new bandit, `allow` as in `open`.
+        `store`, `name`, `clock` and `busy_timeout` as for a new bandit, `allow` as in `open`.
 
         Raises
         ------
@@ -454,7 +522,8 @@ class Bandit:
         """
         uid, settings, events, state = snapshots.read(snapshot, listed(allow, "allow"))
         bandit = cls.__new__(cls)
-        bandit._start(backends.create(store, name, uid, settings, events, clock(), state), name, clock)
+        new = (store, name, uid, settings, events, clock(), busy_timeout, state)
+        bandit._start(backends.create(*new), name, clock)
         return bandit
 
     def close(self) -> None:
@@ -624,6 +693,11 @@ class Bandit:
     def _step_of(self, decision: str | Decision) -> int:
         """Return the step in a decision's id."""
         if isinstance(decision, Decision):
+            if decision.is_fallback:
+                raise UnknownDecisionError(
+                    f"bandit {self._title} did not choose {decision.arm!r}, a fallback: "
+                    "record([(arm, reward)]) takes in what was decided elsewhere."
+                )
             decision = decision.id
         uid, _, step = decision.rpartition("-") if isinstance(decision, str) else ("", "", "")
         canonical = step.isascii() and step.isdigit() and step[0] != "0" and len(step) <= MOST_DIGITS

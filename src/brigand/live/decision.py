@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +15,8 @@ from brigand.live.engine import Choice
 from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TIES, TOLD
 from brigand.policies.base import Explanation, Policy
 from brigand.words import counted
+
+FALLBACK = "fallback"
 
 
 class Told(StrEnum):
@@ -72,7 +75,7 @@ class Decision:
     id : str
         Tell the reward with this; unique among all decisions of all bandits.
     step : int
-        Its number among the bandit's decisions, from 1.
+        Its number among the bandit's decisions, from 1; 0 if it `is_fallback`.
     arm : str
     explored : bool
         Whether it was chosen in spite of what is known: a forced pull of FE, or an arm that has not the
@@ -81,12 +84,22 @@ class Decision:
 
     __slots__ = ("_basis", "arm", "explored", "id", "step")
 
-    def __init__(self, id: str, step: int, arm: str, explored: bool, basis: Basis) -> None:
+    def __init__(self, id: str, step: int, arm: str, explored: bool, basis: Basis | Explanation) -> None:
         self.id = id
         self.step = step
         self.arm = arm
         self.explored = explored
         self._basis = basis
+
+    @classmethod
+    def fall_back(cls, arm: str, why: str) -> Decision:
+        """Return an arm that the bandit did not choose, since its store did not answer: step 0."""
+        return cls(f"{FALLBACK}-{secrets.token_hex(6)}", 0, arm, False, Explanation(FALLBACK, why, {}))
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether the bandit did not choose the arm, nor knows of it: see ``fallback`` of `Bandit.ask`."""
+        return self.step == 0
 
     @property
     def reason(self) -> str:
@@ -96,7 +109,7 @@ class Decision:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The numbers in the reason, and its kind: ``"forced"``, ``"explored"`` or ``"greedy"``."""
+        """The numbers in the reason, and its kind: forced, explored, greedy, or fallback."""
         explanation = self._explanation
         return {"kind": explanation.kind, **explanation.data}
 
@@ -125,7 +138,7 @@ class Decision:
 
     @property
     def _explanation(self) -> Explanation:
-        return explain(self._basis)
+        return self._basis if isinstance(self._basis, Explanation) else explain(self._basis)
 
     def __repr__(self) -> str:
         return (

@@ -24,6 +24,8 @@ from brigand.storage.schema import BANDITS, EVENTS, SNAPSHOTS
 from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
 
+BUSY_TIMEOUT = 60.0
+"""Seconds that a call waits for others, by default."""
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 FIND = sa.select(BANDITS).where(BANDITS.c.name == bindparam("name"))
@@ -46,7 +48,9 @@ DELETE = [
 ]
 
 
-def open_store(url: str, *, create: bool, synchronous: str = "FULL", busy_timeout: float = 60.0) -> Store:
+def open_store(
+    url: str, *, create: bool, synchronous: str = "FULL", busy_timeout: float = BUSY_TIMEOUT
+) -> Store:
     """Open a store.
 
     Parameters
