@@ -71,8 +71,9 @@ def state(bandit: br.Bandit) -> str:
 
 
 def contents(bandit: br.Bandit) -> str:
-    """Return the state, and the log: what a call that is refused must not change."""
-    return json.dumps(bandit.snapshot())
+    """Return the state, and the log: what a call that is refused must not change, and a copy has."""
+    snapshot = bandit.snapshot()
+    return json.dumps({key: value for key, value in snapshot.items() if key not in ("uid", "sha256")})
 
 
 def loaded(bandit: br.Bandit, how: str, url: str, clock: Any = None) -> br.Bandit:

@@ -103,41 +103,46 @@ def test_duplicates_inside_one_call(make, url):
 
 # A few are of the kind that reads as the number of a decision that exists.
 NO_IDS = {
-    "of another bandit": "aaaaaaaaaaaa-1",
-    "upper case": "{UID}-1",
+    "of another bandit": "1-aaaaaaaaaaaaaaaa",
+    "of another bandit, as once": "aaaaaaaaaaaa-1",
+    "upper case": "1-{TAG}",
     "number only": "1",
     "a negative number": "-1",
-    "two hyphens": "{uid}--1",
-    "no number": "{uid}-",
-    "no hyphen": "{uid}",
+    "two hyphens": "1--{tag}",
+    "a hyphen before": "-1-{tag}",
+    "no tag": "1-",
+    "of another step": "2-{tag}",
+    "no number": "-{tag}",
+    "no hyphen": "1{tag}",
+    "the tag": "{tag}",
     "empty": "",
-    "step 0": "{uid}-0",
-    "a step to come": "{uid}-99",
-    "another way to write 1": "{uid}-01",
-    "plus 1": "{uid}-+1",
-    "1.0": "{uid}-1.0",
-    "1e0": "{uid}-1e0",
-    "1_": "{uid}-1_0",
-    "a blank before": " {uid}-1",
-    "a blank inside": "{uid}- 1",
-    "a blank after": "{uid}-1 ",
-    "a line after": "{uid}-1\n",
-    "NUL": "{uid}-1\0",
-    "superscript": "{uid}-¹",
-    "square": "{uid}-²",
-    "Arabic": "{uid}-١",
-    "full width": "{uid}-１",
-    "lone surrogate": "{uid}-\ud800",
-    "2^53": f"{{uid}}-{2**53}",
-    "2^63": f"{{uid}}-{2**63}",
-    "2^64 + 1": f"{{uid}}-{2**64 + 1}",
-    "a thousand digits": f"{{uid}}-1{'0' * 1000}",
-    "five thousand digits": f"{{uid}}-1{'0' * 5000}",
+    "step 0": "0-{tag}",
+    "a step to come": "{to_come}",
+    "another way to write 1": "01-{tag}",
+    "plus 1": "+1-{tag}",
+    "1.0": "1.0-{tag}",
+    "1e0": "1e0-{tag}",
+    "1_": "1_0-{tag}",
+    "a blank before": " 1-{tag}",
+    "a blank inside": " 1-{tag}",
+    "a blank after": "1-{tag} ",
+    "a line after": "1-{tag}\n",
+    "NUL": "1\0-{tag}",
+    "superscript": "¹-{tag}",
+    "square": "²-{tag}",
+    "Arabic": "١-{tag}",
+    "full width": "１-{tag}",
+    "lone surrogate": "\ud800-{tag}",
+    "2^53": f"{2**53}-{{tag}}",
+    "2^63": f"{2**63}-{{tag}}",
+    "2^64 + 1": f"{2**64 + 1}-{{tag}}",
+    "a thousand digits": f"1{'0' * 1000}-{{tag}}",
+    "five thousand digits": f"1{'0' * 5000}-{{tag}}",
     "None": None,
     "an integer": 1,
-    "bytes": b"{uid}-1",
-    "a list": ["{uid}-1"],
-    "a tuple": ("{uid}", 1),
+    "bytes": b"1-{tag}",
+    "a list": ["1-{tag}"],
+    "a tuple": ("{tag}", 1),
     "NaN": math.nan,
 }
 NO_REWARDS = {
@@ -177,12 +182,11 @@ NUMBERS = {
 
 
 def id_from(kind, bandit):
-    given, uid = NO_IDS[kind], bandit._uid
-    return (
-        given.format(uid=uid, UID=uid.upper() if uid.upper() != uid else "X")
-        if isinstance(given, str)
-        else given
-    )
+    given, tag = NO_IDS[kind], bandit._ids.id_of(1).removeprefix("1-")
+    if not isinstance(given, str):
+        return given
+    upper = tag.upper() if tag.upper() != tag else "X"
+    return given.format(tag=tag, TAG=upper, to_come=bandit._ids.id_of(99))
 
 
 def test_a_reward_is_told_with_the_decision_or_its_id(make):
@@ -435,7 +439,7 @@ def test_what_is_recorded_is_what_asks_and_tells_would_have_been(name, seed, k, 
         if past[-1][1] is not None:
             one.tell(decision.id, past[-1][1])
     ids = other.record(past)
-    assert [one._uid + number.removeprefix(other._uid) for number in ids] == list(one.history()["decision"])
+    assert list(map(one._ids.step_of, one.history()["decision"])) == list(map(other._ids.step_of, ids))
     for name_of_table in ("header", "arms", "memory", "ledger"):
         assert repr(table(one, name_of_table)) == repr(table(other, name_of_table))
     assert one.summary().equals(other.summary())

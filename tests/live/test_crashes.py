@@ -107,7 +107,7 @@ def call(bandit, kind, what):
         n, among = what
         decisions = [bandit.ask(among=among)] if n == 1 else bandit.ask(n, among=among)
         return [(decision.step, decision.arm) for decision in decisions]
-    rewards = [(f"{bandit._uid}-{step}", reward_of(step)) for step in what]
+    rewards = [(bandit._ids.id_of(step), reward_of(step)) for step in what]
     return [bandit.tell(*rewards[0])] if len(rewards) == 1 else bandit.tell_many(rewards)
 
 
@@ -280,7 +280,7 @@ def test_a_process_that_is_killed_disturbs_no_other(warm, url, tmp_path):
 
 
 def create(url, seed, pipe):
-    os.write(pipe, br.Bandit(["a", "b"], FE, store=url, name="x", seed=seed)._uid.encode())
+    os.write(pipe, br.Bandit(["a", "b"], FE, store=url, name="x", seed=seed)._ids.text.encode())
     time.sleep(60)
 
 
@@ -300,7 +300,7 @@ def scene_killed_while_creating(url, kills):
             counts["there"] += 1
         if kill % 2:
             bandit = br.Bandit(["a", "b"], FE, store=place, name="x", seed=99, load_if_exists=True)
-            assert bandit._uid == uid or not uid
+            assert bandit._ids.text == uid or not uid
             Twin(bandit).goes_on_as(bandit, 2)
             assert bandit.ask().step == 3
     return counts

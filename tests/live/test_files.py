@@ -39,7 +39,7 @@ def scene_read_only(url):
         assert bandit.snapshot()["state"] == state(bandit)
         assert refused(lambda: create(read_only(url), name="y"), "read-only")
         again = create(read_only(url), load_if_exists=True)
-        assert again._uid == bandit._uid
+        assert again._ids.text == bandit._ids.text
         bandit.close()
         again.close()
         assert contents(url) == before

@@ -46,7 +46,7 @@ def plainly(bandit):
             data = json.loads(event.data) if event.data else {}
             rows[event.step] = {
                 "step": event.step,
-                "decision": f"{bandit._uid}-{event.step}",
+                "decision": bandit._ids.id_of(event.step),
                 "arm": names[event.arm],
                 "explored": data.get("explored", False),
                 "reason": data.get("reason", ""),

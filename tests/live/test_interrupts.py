@@ -41,7 +41,7 @@ def made(url, clock):
 
 
 def last(bandit, back=0):
-    return f"{bandit._uid}-{bandit._session.engine.steps - back}"
+    return bandit._ids.id_of(bandit._session.engine.steps - back)
 
 
 CALLS = {

@@ -155,12 +155,12 @@ def test_a_reward_that_many_tell_is_learned_once(warm, url):
 
 def create(url, name, number):
     bandit = br.Bandit(ARMS, FE, store=url, name=name, seed=number, load_if_exists=True)
-    return bandit._uid, bandit._settings.seed, bandit.ask().step
+    return bandit._ids.text, bandit._settings.seed, bandit.ask().step
 
 
 def create_or_not(url, name, number):
     with suppress(br.InvalidValueError):
-        return br.Bandit(ARMS, FE, store=url, name=name, seed=number)._uid
+        return br.Bandit(ARMS, FE, store=url, name=name, seed=number)._ids.text
 
 
 def scene_created_at_once(url, turns):
@@ -172,7 +172,7 @@ def scene_created_at_once(url, turns):
         assert sorted(steps) == [1, 2, 3, 4]
         uids = at_once(create_or_not, [(place, "y" + name, number) for number in range(3)])
         assert Counter(map(bool, uids)) == {True: 1, False: 2}
-        assert br.Bandit.open(place, "y" + name)._uid in uids
+        assert br.Bandit.open(place, "y" + name)._ids.text in uids
 
 
 def test_a_bandit_that_many_create_is_one(warm, url):

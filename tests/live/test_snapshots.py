@@ -291,16 +291,23 @@ def test_a_restored_bandit_knows_the_decisions_of_the_other(url):
         assert again.tell(third, 0.1) is (
             br.Told.LEARNED if bandit.history()["arm"][3] == "y" else br.Told.HISTORY
         )
+        theirs, mine = again.ask(), bandit.ask()
+        assert (theirs.arm, theirs.step) == (mine.arm, mine.step)
+        assert theirs.id != mine.id
+        with pytest.raises(br.UnknownDecisionError, match="no id of a decision"):
+            again.tell(mine.id, 0.1)
+        bandit = br.Bandit.restore(snapshot, clock=Clock())
         again.close()
 
 
 def test_what_is_done_to_a_copy_does_nothing_to_the_other():
     bandit, snapshot = a_snapshot()
-    text = json.dumps(snapshot)
+    text, before = json.dumps(snapshot), contents(bandit)
     again = br.Bandit.restore(snapshot, clock=Clock())
     again.ask(20)
     again.add_arm("x")
-    assert json.dumps(snapshot) == text == contents(bandit)
+    assert json.dumps(snapshot) == text
+    assert contents(bandit) == before
 
 
 def test_a_restored_bandit_needs_a_name_that_is_free(url):

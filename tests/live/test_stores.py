@@ -34,7 +34,16 @@ def test_a_copy_is_the_bandit_with_its_ids(bandit, url, kind, request, monkeypat
             assert contents(copied) == contents(bandit)
             assert copied.tell(pending.id, 0.5) is br.Told.LEARNED
             assert bandit.tell(pending.id, 0.5) is br.Told.LEARNED
-            assert [copied.ask().arm for _ in range(20)] == [bandit.ask().arm for _ in range(20)]
+            mine, theirs = ([made.ask() for _ in range(20)] for made in (bandit, copied))
+            assert [decision.arm for decision in mine] == [decision.arm for decision in theirs]
+            assert not {decision.id for decision in mine} & {decision.id for decision in theirs}
+            for decision in theirs:
+                with pytest.raises(br.UnknownDecisionError, match="no id of a decision"):
+                    bandit.tell(decision, 0.5)
+            with br.Bandit.open(other, "moved") as again:  # every process knows all ids, old and new
+                assert again.tell(pending.id, 0.5) is br.Told.REPEATED
+                assert again.tell(theirs[0].id, 0.5) is br.Told.LEARNED
+                copied.tell(theirs[0].id, 0.5)
         with pytest.raises(br.InvalidValueError, match="named 'moved' is in"):
             stores.copy(url, "shop", other, "moved")
 
@@ -55,7 +64,7 @@ def test_a_copy_beside_itself(bandit, url):
 def test_what_is_deleted_is_gone_and_said_to_be(bandit, url):
     br.Bandit(ARMS, FE, store=url, name="other").close()
     stores.delete(url, "shop")
-    for call in (bandit.ask, bandit.summary, bandit.history, lambda: bandit.tell(f"{bandit._uid}-1", 0.1)):
+    for call in (bandit.ask, bandit.summary, bandit.history, lambda: bandit.tell(bandit._ids.id_of(1), 0.1)):
         with pytest.raises(br.StorageError, match="another bandit in its place now, or none"):
             call()
     with pytest.raises(br.UnknownNameError, match="unknown bandit 'shop'"):

@@ -38,7 +38,7 @@ class Twin:
             default_reward=settings.default_reward,
             clock=lambda: self.at,
         )
-        self.uid = self.bandit._uid = bandit._uid
+        self.ids = self.bandit._ids = bandit._ids
         self.length = first
         self.follow(bandit)
 
@@ -69,7 +69,7 @@ class Twin:
             else:
                 bandit.ask(among=among if among is None else [name[row] for row in among])
         elif event.kind == TELL:
-            bandit.tell(f"{self.uid}-{event.step}", event.value)
+            bandit.tell(self.ids.id_of(event.step), event.value)
         elif event.kind == DEFAULT:
             with bandit._session.lock, bandit._session as session:
                 bandit._settle(session, event.at)

@@ -96,6 +96,20 @@ def test_a_commit_is_synced_by_default(tmp_path):
             assert transaction.rows(sa.text("PRAGMA synchronous"), {}) == [(level,)]
 
 
+def test_the_write_ahead_log_does_not_stay_long(tmp_path):
+    """After much was written at once, it is cut off while others go on serving."""
+    wal = tmp_path / "x.db-wal"
+    with open_store(f"sqlite:///{tmp_path}/x.db", create=True) as store:
+        bandit = store.create("x", "", "", [], None, 0.0).id
+        with store.writing(bandit) as writing:
+            writing.save(0, "x" * 20_000_000)
+        assert wal.stat().st_size > 20_000_000
+        for seq in range(3):
+            with store.writing(bandit) as writing:
+                writing.append([Event(ASK, seq + 1, 0, None, True, 0.0, "")], seq)
+        assert wal.stat().st_size <= 4 * 2**20
+
+
 def garbage(path):
     path.write_bytes(b"not a database, but long enough to be read as the head of one. " * 50)
 

@@ -320,7 +320,7 @@ def copy(
 ) -> None:
     """Copy a bandit into another store: its decisions with their ids and rewards, and its state.
 
-    To move it, let nobody use it, copy, and delete it here: the next decisions of both have the same ids.
+    To move it, let nobody use it, copy, and delete it here. What the copy decides next has ids of its own.
     """
     from brigand.live.stores import copy
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from brigand.errors import InvalidValueError, StorageError, UnknownNameError
 from brigand.live.damage import seal
 from brigand.live.engine import Engine
+from brigand.live.identity import Identity
 from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
 from brigand.policies.base import Policy
@@ -109,13 +110,13 @@ class Opened(NamedTuple):
 
     backend: Backend
     settings: Settings
-    uid: str
+    ids: Identity
 
 
 def create(
     store: Place | None,
     name: str | None,
-    uid: str,
+    ids: Identity,
     settings: Settings,
     events: Sequence[Event],
     now: float,
@@ -136,18 +137,18 @@ def create(
     if store is None:
         backend = InMemory(seal(len(events), state), len(events))
         backend.writing().append(events, 0)
-        return Opened(backend, settings, uid)
+        return Opened(backend, settings, ids)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
     require_importable(settings)
     opened = open_store(store_url(store), create=True, busy_timeout=busy_timeout)
     definition = json.dumps(settings.to_json())
     try:
-        record = opened.create(name, uid, definition, events, seal(len(events), state), now)
+        record = opened.create(name, ids.text, definition, events, seal(len(events), state), now)
     except BaseException:
         opened.close()
         raise
-    return Opened(InStore(opened, record.id), settings, uid)
+    return Opened(InStore(opened, record.id), settings, ids)
 
 
 def require_importable(settings: Settings) -> None:
@@ -168,7 +169,7 @@ def require_importable(settings: Settings) -> None:
 def create_or_find(
     store: Place | None,
     name: str | None,
-    uid: str,
+    ids: Identity,
     settings: Settings,
     events: Sequence[Event],
     now: float,
@@ -184,7 +185,7 @@ def create_or_find(
         The store cannot be written.
     """
     try:
-        return create(store, name, uid, settings, events, now, busy_timeout)
+        return create(store, name, ids, settings, events, now, busy_timeout)
     except InvalidValueError as error:
         if store is None or name is None:
             raise
@@ -213,10 +214,24 @@ def find(store: Place, name: str, allow: Iterable[str] = (), busy_timeout: float
         record = opened.find(name)
         with importing_only(allow):
             settings = Settings.from_json(_definition(name, record.definition))
-        return Opened(InStore(opened, record.id), settings, record.uid)
+        return Opened(InStore(opened, record.id), settings, identity_of(name, record.uid))
     except BaseException:
         opened.close()
         raise
+
+
+def identity_of(name: str, text: str) -> Identity:
+    """Return a bandit's identity.
+
+    Raises
+    ------
+    StorageError
+        It is damaged.
+    """
+    try:
+        return Identity(text)
+    except ValueError as error:
+        raise StorageError(f"the identity of bandit {name!r} is damaged in the store: {error}.") from error
 
 
 def _definition(name: str, text: object) -> dict[str, Any]:

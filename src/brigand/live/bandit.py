@@ -10,7 +10,6 @@ import json
 import math
 import queue
 import reprlib
-import secrets
 import threading
 import time
 import warnings
@@ -33,6 +32,7 @@ from brigand.live import backends, history, report, snapshots
 from brigand.live.backends import Opened
 from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
 from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
+from brigand.live.identity import Identity
 from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.names import check_alike, check_arms, check_name, listed, name_data
 from brigand.live.session import Session
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 MOST_AT_ONCE = 1_000_000
 """Decisions in one call."""
-MOST_DIGITS = len(str(checks.MAX_STEPS))
-"""Of a step's number."""
 EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
 
 
@@ -127,12 +125,12 @@ class Bandit:
         settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward)
         names, now = check_arms(arms), _time_of(clock)
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
-        new = (store, name, secrets.token_hex(6), settings, events, now, busy_timeout)
+        new = (store, name, Identity.new(), settings, events, now, busy_timeout)
         self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
 
     def _start(self, opened: Opened, name: str | None, clock: Callable[[], float]) -> None:
-        self._backend, self._settings, self._uid = opened
-        self._title = repr(name) if name is not None else self._uid
+        self._backend, self._settings, self._ids = opened
+        self._title = repr(name) if name is not None else self._ids.shown
         self._session = Session(self._backend, self._settings)
         self._clock = clock
         self._support = self._settings.policy.reward_support
@@ -397,7 +395,7 @@ class Bandit:
             self._settle(session, now)
             if events:
                 self._apply(session, events)
-        return [f"{self._uid}-{number}" for number in range(first, step + 1)]
+        return list(map(self._ids.id_of, range(first, step + 1)))
 
     @overload
     def history(
@@ -497,7 +495,7 @@ class Bandit:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
         with self._session.reading() as session:
             seq, state = session.seq, session.engine.to_json()
-        return snapshots.write(self._uid, self._settings, state, self._session.pages(seq))
+        return snapshots.write(self._ids, self._settings, state, self._session.pages(seq))
 
     @classmethod
     def restore(
@@ -520,9 +518,9 @@ class Bandit:
             It is no snapshot, a damaged one or one of a newer version, or its policy needs a module that is
             not allowed.
         """
-        uid, settings, events, state = snapshots.read(snapshot, listed(allow, "allow"))
+        ids, settings, events, state = snapshots.read(snapshot, listed(allow, "allow"))
         bandit = cls.__new__(cls)
-        new = (store, name, uid, settings, events, clock(), busy_timeout, state)
+        new = (store, name, ids, settings, events, clock(), busy_timeout, state)
         bandit._start(backends.create(*new), name, clock)
         return bandit
 
@@ -651,10 +649,10 @@ class Bandit:
 
     def _decisions(self, engine: Engine, choice: Choice, rows: list[int] | None) -> list[Decision]:
         among = "" if rows is None or len(rows) == len(engine.row_of) else " of the available arms"
-        names, policy, uid = engine.names, self._settings.policy, self._uid
+        names, policy, id_of = engine.names, self._settings.policy, self._ids.id_of
         return [
             Decision(
-                f"{uid}-{int(call[STEP])}",
+                id_of(int(call[STEP])),
                 int(call[STEP]),
                 names[int(call[ARM])],
                 call[EXPLORED] != 0.0,
@@ -699,11 +697,10 @@ class Bandit:
                     "record([(arm, reward)]) takes in what was decided elsewhere."
                 )
             decision = decision.id
-        uid, _, step = decision.rpartition("-") if isinstance(decision, str) else ("", "", "")
-        canonical = step.isascii() and step.isdigit() and step[0] != "0" and len(step) <= MOST_DIGITS
-        if uid != self._uid or not canonical:
+        step = self._ids.step_of(decision)
+        if step is None:
             raise UnknownDecisionError(f"{decision!r} is no id of a decision of bandit {self._title}.")
-        return int(step)
+        return step
 
     def _checked(self, reward: object, kind: str, number: int) -> float:
         """Return a reward as a float; errors name its place, such as "row 3"."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.errors import StorageError
+from brigand.live.identity import Identity
 
 Columns = dict[str, Any]
 """Columns of one length, by the names in `HISTORY`; numbers are arrays, times seconds; NaN: nothing."""
@@ -45,14 +46,14 @@ def pages(bandit: Any, after: int, limit: int | None) -> Iterator[Columns]:
     """
     for names, page in bandit._session.history(after, limit):
         try:
-            yield _columns(page, names, bandit._uid)
+            yield _columns(page, names, bandit._ids)
         except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
             raise StorageError(
                 f"the log is damaged at one of the decisions {page[0][0]!r} to {page[-1][0]!r}: {error}."
             ) from error
 
 
-def _columns(page: Sequence[Any], names: Sequence[str], uid: str) -> Columns:
+def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Columns:
     steps, rows, asked_at, data, *rest = zip(*page, strict=True)
     arms = np.array(rows, np.int64)
     if arms.min() < 0 or arms.max() >= len(names):
@@ -66,7 +67,7 @@ def _columns(page: Sequence[Any], names: Sequence[str], uid: str) -> Columns:
     )
     return {
         "step": np.array(steps, np.int64),
-        "decision": [f"{uid}-{step}" for step in steps],
+        "decision": list(map(ids.id_of, steps)),
         "arm": np.array(names, object)[arms],
         "explored": np.array([explored for explored, _ in said], np.bool_),
         "reason": [reason for _, reason in said],

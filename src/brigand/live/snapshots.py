@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,19 +13,19 @@ from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.live.backends import require_importable
 from brigand.live.damage import GENERATOR, LogCheck
 from brigand.live.engine import Engine
+from brigand.live.identity import Identity
 from brigand.live.settings import Settings
 from brigand.spec import importing_only
-from brigand.storage.events import Event
+from brigand.storage.events import ASK, Event
 
 SCHEMA = 2
 """Since 2 there is a checksum."""
 PART = 10_000
 """Items that are written at once."""
-UID = re.compile("[0-9a-f]{1,64}")
 
 
 def write(
-    uid: str, settings: Settings, state: dict[str, Any], pages: Iterable[Sequence[Event]]
+    ids: Identity, settings: Settings, state: dict[str, Any], pages: Iterable[Sequence[Event]]
 ) -> dict[str, Any]:
     """Return a bandit as plain data: its log, and its state after that.
 
@@ -46,7 +45,7 @@ def write(
     snapshot = {
         "schema": SCHEMA,
         "brigand": __version__,
-        "uid": uid,
+        "uid": ids.text,
         "settings": settings.to_json(),
         "fields": list(Event._fields),
         "events": columns,
@@ -95,8 +94,8 @@ def _written(value: Any) -> Iterator[str]:
         yield json.dumps(value, sort_keys=True)
 
 
-def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[str, Settings, list[Event], dict[str, Any]]:
-    """Read what `write` gave: identity, settings, events, and the state after them.
+def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[Identity, Settings, list[Event], dict[str, Any]]:
+    """Read what `write` gave: the identity of a copy, settings, events, and the state after them.
 
     Raises
     ------
@@ -116,16 +115,15 @@ def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[str, Settings, list[
     try:
         if schema > 1 and snapshot["sha256"] != _checksum(snapshot):
             raise InvalidValueError("this snapshot of a bandit is damaged: its checksum does not fit.")
-        uid = snapshot["uid"]
-        if not UID.fullmatch(uid):
-            raise InvalidValueError(f"this snapshot of a bandit is damaged: its uid is {uid!r}.")
+        ids = Identity(snapshot["uid"])
         with importing_only(allow):
             settings = Settings.from_json(snapshot["settings"])
         events = [Event(*row) for row in zip(*snapshot["events"], strict=True)]
         LogCheck(settings).check(events, 1)
         if not events:
             raise InvalidValueError("this snapshot of a bandit is damaged: its log is empty.")
-        return uid, settings, events, _state(settings, events, snapshot["state"])
+        ids = ids.copied(sum(event.kind == ASK for event in events))
+        return ids, settings, events, _state(settings, events, snapshot["state"])
     except StorageError as error:
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error}") from None
     except BrigandError:

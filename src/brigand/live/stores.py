@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from brigand.errors import InvalidValueError
+from brigand.live.backends import identity_of
 from brigand.storage.place import Place, store_url
 from brigand.storage.store import open_store
 
@@ -13,7 +14,7 @@ from brigand.storage.store import open_store
 def copy(store: Place, name: str, to: Place, new_name: str | None = None) -> int:
     """Copy a bandit into another store, or beside itself: its log, its state and the ids of its decisions.
 
-    Copy to move: the next decisions of both have the same ids, so only one of the two should go on serving.
+    What the copy decides next has ids of its own.
 
     Parameters
     ----------
@@ -41,11 +42,15 @@ def copy(store: Place, name: str, to: Place, new_name: str | None = None) -> int
     """
     with open_store(store_url(store), create=False) as source:
         found = source.find(name)
-        new = (name if new_name is None else new_name, found.uid, found.definition, found.created_at)
         with (
             open_store(store_url(to), create=True) as target,
             source.reading(found.id) as reading,
-            target.creating(*new) as writing,
+            target.creating(
+                name if new_name is None else new_name,
+                identity_of(name, found.uid).copied(reading.steps()).text,
+                found.definition,
+                found.created_at,
+            ) as writing,
         ):
             last = 0
             for page in reading.pages():

@@ -30,6 +30,8 @@ from brigand.storage.transaction import FAILURES, Transaction
 T = TypeVar("T")
 
 READ, WRITE = "BEGIN", "BEGIN IMMEDIATE"
+JOURNAL_LIMIT = 4 * 2**20
+"""Bytes that the write-ahead log keeps when it begins anew, after much was written at once."""
 QUIET = 5.0
 """Seconds that a fork waits for transactions of other threads to end."""
 
@@ -86,6 +88,7 @@ class FileConnections(Connections):
         )
         try:
             connection.execute(f"PRAGMA synchronous={self._synchronous}")
+            connection.execute(f"PRAGMA journal_size_limit={JOURNAL_LIMIT}")
             # macOS, alone, leaves data in the drive's cache otherwise.
             connection.execute("PRAGMA fullfsync=ON")
         except BaseException:
