@@ -122,11 +122,22 @@ class Server:
                 if name == _schema(url) or name.startswith(f"{_schema(url)}_"):
                     connection.execute(f"DROP SCHEMA {name} CASCADE")
 
+    def pid(self) -> int:
+        """Return the number of the server's first process."""
+        return int(self._server.get_pid())
+
+    def start_again(self) -> None:
+        """Start a server that was killed."""
+        assert self.folder is not None
+        for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):  # a zombie looks as if it were running
+            (self.folder / name).unlink(missing_ok=True)
+        self._server.ensure_postgres_running()
+
     def close(self) -> None:
         """Stop the server once no process has it."""
         if self.folder is not None:
             self._server.cleanup()
-            if not self._server.get_postmaster_info().is_running():
+            if not (self.folder / "postmaster.pid").exists():
                 shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -227,7 +227,7 @@ def test_a_process_that_is_killed_loses_nothing_on_disk(warm, tmp_path):
 
 def test_a_process_that_is_killed_loses_nothing_in_memory(warm, url):
     """Calls are quicker, and more of their time is not spent in waiting for the disk."""
-    counts = warm(scene_kills, url, runs(10, 60))
+    counts = warm(scene_kills, url, runs(10, 100))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -122,7 +123,7 @@ class Transaction:
         def insert(connection: Connection) -> None:
             compiled: Any = statement.compile(dialect=connection.dialect)
             names = compiled.positiontup
-            values = rows if names is None else [tuple(row[name] for name in names) for row in rows]
+            values = rows if names is None else list(map(itemgetter(*names), rows))
             connection.exec_driver_sql(compiled.string, values)
 
         self.call(insert)
