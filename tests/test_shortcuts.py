@@ -12,7 +12,8 @@ from numba.core.dispatcher import Dispatcher
 import brigand as br
 from brigand import jit, shortcuts
 from brigand.rng import Stream
-from live.common import Clock, folder, loaded
+from live.common import Clock, loaded
+from stores import folder
 from strength import full, some
 
 SHORTCUTS = ("calls_directly", "packs", "hashes", "winds")
