@@ -230,13 +230,15 @@ def check_cache(policy: Policy, *others: Policy) -> None:
 
 
 def _in_a_new_process(policies: Sequence[Policy]) -> dict[str, Any]:
+    paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
         [sys.executable, "-m", "brigand.testing.process"],
         input=json.dumps([policy.to_json() for policy in policies]),
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env=os.environ | {"PYTHONPATH": paths},
     )
-    require(done.returncode == 0, f"a new process cannot run it: {done.stderr.strip()}")
+    said = f"a new process cannot run it: {done.stderr.strip()} (PYTHONPATH={paths}, from {os.getcwd()})"
+    require(done.returncode == 0, said)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
