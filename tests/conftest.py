@@ -4,6 +4,7 @@ import collections
 import functools
 import os
 import re
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -31,6 +32,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "full: only with --full")
     config.addinivalue_line("markers", "every(n): without --full, only every n-th of its cases")
     strength.full = config.getoption("full")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
