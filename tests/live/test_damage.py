@@ -58,6 +58,19 @@ def test_a_line_of_the_log_that_cannot_be_is_named(store, damage):
             bandit.ask()
 
 
+def test_a_reward_that_names_another_arm_than_its_decision_is_noticed(store):
+    """Also if the decision was made before the state that is kept."""
+    with br.Bandit.open(store, "shop") as bandit:
+        pending = bandit.ask()
+        with bandit._session.lock, bandit._session as session:
+            session._state_is_due = True
+        bandit.tell(pending, 0.5)
+    change(store, f"UPDATE brigand_events SET arm = (arm + 1) % 3 {LAST}")
+    wrong = pytest.raises(br.StorageError, match=r"line 65 of the log is damaged: decision 31 was arm")
+    with br.Bandit.open(store, "shop") as bandit, wrong:
+        bandit.ask()
+
+
 def test_a_state_is_believed_only_if_its_checksum_fits(store):
     with br.Bandit.open(store, "shop") as bandit:
         expected, arm = bandit.summary(), bandit._session.engine.header.tobytes()

@@ -37,7 +37,7 @@ from brigand.live.loop import ARM, EXPLORED, STEP
 from brigand.live.names import check_alike, check_arms, check_name, listed, name_data
 from brigand.live.session import Session
 from brigand.live.settings import MAX_REWARD, Settings
-from brigand.live.times import seconds
+from brigand.live.times import EARLIEST, LATEST, seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 from brigand.storage.place import Place
@@ -736,7 +736,9 @@ class Bandit:
 
 def _time_of(clock: Callable[[], float]) -> float:
     now = clock()
-    return now if type(now) is float and math.isfinite(now) else checks.number("the clock's time", now)
+    if type(now) is float and EARLIEST <= now <= LATEST:
+        return now
+    return checks.number("the clock's time", now, EARLIEST, LATEST)
 
 
 def _rows_of(rows: Any, method: str, what: str, make: Callable[..., Row]) -> Iterator[Row]:

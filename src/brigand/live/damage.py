@@ -11,12 +11,14 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from brigand.errors import StorageError
 from brigand.live.names import joins
 from brigand.live.settings import MAX_REWARD, Settings
+from brigand.live.times import EARLIEST, LATEST
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 
 SEALED = re.compile(r'\{"seq": (\d+), "sha256": "([0-9a-f]{64})", "state": (.*)\}', re.DOTALL)
@@ -65,15 +67,23 @@ class LogCheck:
         Rows of the arms in service.
     steps : int
         How many decisions came before.
+    arms : mapping of int to int
+        Rows of the arms of some of these decisions, by step.
     """
 
     def __init__(
-        self, settings: Settings, names: Iterable[str] = (), serving: Collection[int] = (), steps: int = 0
+        self,
+        settings: Settings,
+        names: Iterable[str] = (),
+        serving: Collection[int] = (),
+        steps: int = 0,
+        arms: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self._names = list(names)
         self._serving = set(serving)
         self._named = {self._names[row] for row in self._serving}
         self._steps = steps
+        self._known = arms
         self._whole = not self._names  # then it is known which arm each decision was
         self._arms: list[int] = []
         self._seen: dict[str, bytearray] = {TELL: bytearray(), DEFAULT: bytearray()}
@@ -103,7 +113,7 @@ class LogCheck:
         kind, step, arm, value, counted, at, data = event
         if type(arm) is not int or not 0 <= arm < len(self._names) + (kind == ADD):
             return f"there is no arm number {arm!r}"
-        if type(at) not in (float, int) or not math.isfinite(at):
+        if type(at) not in (float, int) or not EARLIEST <= at <= LATEST:
             return f"its time is {at!r}"
         if not isinstance(data, str) or counted not in (True, False):
             return "its fields are no text and no truth value"
@@ -161,6 +171,8 @@ class LogCheck:
             return f"its reward is {value!r}"
         if counted and arm not in self._serving:
             return f"arm number {arm} is not in service"
+        if self._known.get(step, arm) != arm:
+            return f"decision {step} was arm number {self._known[step]}, not {arm}"
         if self._whole:
             if self._arms[step - 1] != arm:
                 return f"decision {step} was arm number {self._arms[step - 1]}, not {arm}"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from brigand.errors import StorageError
 from brigand.live.identity import Identity
+from brigand.live.times import EARLIEST, LATEST
 
 Columns = dict[str, Any]
 """Columns of one length, by the names in `HISTORY`; numbers are arrays, times seconds; NaN: nothing."""
@@ -59,6 +60,9 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
     if arms.min() < 0 or arms.max() >= len(names):
         raise ValueError(f"there is no arm number {next(row for row in rows if not 0 <= row < len(names))}")
     told, told_at, default, default_at = (np.array(rest[place], float) for place in (0, 2, 3, 5))
+    for times in (np.array(asked_at, float), told_at, default_at):
+        if (times < EARLIEST).any() or (times > LATEST).any():
+            raise ValueError(f"a time is {times[(times < EARLIEST) | (times > LATEST)][0]}")
     counted, learned = (np.array(rest[place], np.bool_) for place in (1, 4))  # None is False
     was_told, was_defaulted = ~np.isnan(told), ~np.isnan(default)
     said = [_said(text) for text in data]

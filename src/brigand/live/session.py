@@ -187,7 +187,7 @@ class Session:
             engine = None if state is None else Engine.from_json(self._settings, state)
             known = self.log.since(seq - 1)  # from the last event that it has seen
             if engine is not None and state is not None and known and not _needs_replay(known[1:]):
-                self._check(engine).check(known[1:], seq + 1)
+                self._check(engine, known[1:]).check(known[1:], seq + 1)
                 if self._settings.reward_timeout is not None:
                     self._wait(engine, state["resolved"], known[1:])
                 engine.apply(known[1:])
@@ -214,9 +214,11 @@ class Session:
             if not told and not defaulted:
                 engine.waiting.add(found.step, found.arm, found.asked_at)
 
-    def _check(self, engine: Engine) -> LogCheck:
-        """Return what checks the events after those that an engine has seen."""
-        return LogCheck(self._settings, engine.names, engine.row_of.values(), engine.steps)
+    def _check(self, engine: Engine, events: Sequence[Event] = ()) -> LogCheck:
+        """Return what checks events after those that an engine has seen: rewards by the arms of decisions."""
+        steps = [event.step for event in events if event.kind in (TELL, DEFAULT) and type(event.step) is int]
+        arms = {step: found.arm for step, found in self.log.decisions(steps).items()}
+        return LogCheck(self._settings, engine.names, engine.row_of.values(), engine.steps, arms)
 
     def _use(self, engine: Engine, seq: int, last: Event) -> None:
         if seq in self._marks:

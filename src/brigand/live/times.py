@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from brigand import checks
 from brigand.errors import InvalidValueError
 
+EARLIEST, LATEST = -62_135_510_400.0, 253_402_214_400.0
+"""What is a time, in seconds since 1970: the years 1 to 9999, but for a day at each end, for time zones."""
+
 
 def date_in(number: float) -> datetime | None:
     """Return the date that a number such as 20260101 spells; None if it is none between 1900 and 2200.
@@ -40,7 +43,7 @@ def seconds(name: str, value: object) -> float:
     """
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    found = checks.number(name, value)
+    found = checks.number(name, value, EARLIEST, LATEST)
     date = date_in(found)
     if date is not None:
         raise InvalidValueError(
