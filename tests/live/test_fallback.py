@@ -52,6 +52,10 @@ def test_a_store_that_stalls_gives_the_fallback_in_time(stalled):
     with pytest.raises(br.UnknownDecisionError, match=r"did not choose 'green', a fallback: record\("):
         stalled.tell(decision, 1.0)
     assert decision != stalled.ask(fallback="green", timeout=0.0)
+    before = threading.active_count()
+    for _ in range(40):
+        assert stalled.ask(fallback="green", timeout=0.0).is_fallback
+    assert threading.active_count() <= before + 16  # they do not pile up
     stalled.release()
     time.sleep(0.5)  # those that nobody waits for are not kept
     assert len(stalled.history()) == 0

@@ -234,20 +234,25 @@ class Bandit:
     def _ask_in_time(self, names: Sequence[str] | None, fallback: str, timeout: float) -> Decision:
         """Ask in another thread, which gives up before it commits if nobody waits for it any more."""
         answers: queue.SimpleQueue[list[Decision] | Exception] = queue.SimpleQueue()
-        over = threading.Event()
+        over, free, end = threading.Event(), self._session.in_time, time.monotonic() + timeout
 
         def ask() -> None:
             try:
                 answers.put(self._ask(1, names, over))
             except Exception as error:
                 answers.put(error)
+            finally:
+                free.release()
 
+        late = Decision.fall_back(fallback, f"the store did not answer within {timeout:g} seconds")
+        if not free.acquire(timeout=timeout):
+            return late
         threading.Thread(target=ask, daemon=True).start()
         try:
-            answer = answers.get(timeout=timeout)
+            answer = answers.get(timeout=max(0.0, end - time.monotonic()))
         except queue.Empty:
             over.set()
-            return Decision.fall_back(fallback, f"the store did not answer within {timeout:g} seconds")
+            return late
         if isinstance(answer, StorageError):
             return Decision.fall_back(fallback, str(answer).rstrip("."))
         if isinstance(answer, Exception):

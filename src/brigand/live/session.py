@@ -32,6 +32,8 @@ from brigand.storage.records import PAGE_SIZE
 LEAST_EVENTS = 1000
 """A snapshot is kept after so many events, or one for each `BYTES` of the state, if these are more."""
 BYTES = 64
+ASKING = 16
+"""So many threads at most ask for callers who have a fallback, and may be stuck where the store is."""
 
 _SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
 
@@ -48,6 +50,8 @@ class Session:
     ----------
     lock : threading.RLock
         Taken by a thread once: who asks for it again, in a signal handler say, gets a StorageError.
+    in_time : threading.Semaphore
+        For threads that ask for somebody who does not wait for long.
     log : Log
     engine : Engine
         Up to date, inside the context.
@@ -60,6 +64,7 @@ class Session:
         self._backend = backend
         self._settings = settings
         self._lock = threading.RLock()
+        self.in_time = threading.Semaphore(ASKING)
         _SESSIONS.add(self)
         self._seq = 0
         self._last: Event | None = None  # that with number `_seq`
@@ -144,6 +149,7 @@ class Session:
     def after_fork(self) -> None:
         """Go on in a child: a thread that was in the middle of an operation is not there."""
         self._lock = threading.RLock()
+        self.in_time = threading.Semaphore(ASKING)
         self._transaction = None
         self._stale = True
 
