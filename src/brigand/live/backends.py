@@ -27,6 +27,7 @@ class Log(Protocol):
     def since(self, seq: int) -> list[Event]: ...  # noqa: D102
     def now(self) -> float: ...  # noqa: D102
     def identity(self) -> tuple[str, str] | None: ...  # noqa: D102
+    def steps(self) -> int: ...  # noqa: D102
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]: ...  # noqa: D102
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102
     def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import shortcuts
+from brigand.live.damage import GENERATOR
 from brigand.live.loop import (
     ARM,
     COLUMNS,
@@ -32,6 +33,7 @@ from brigand.live.loop import (
     live_loop,
 )
 from brigand.live.names import joins
+from brigand.live.possible import is_possible
 from brigand.live.settings import Settings
 from brigand.live.table_json import read_table, write_table
 from brigand.live.waiting import Waiting
@@ -285,22 +287,38 @@ class Engine:
         }
 
     @classmethod
-    def from_json(cls, settings: Settings, data: dict[str, Any]) -> Engine | None:
-        """Read what `to_json` wrote; None if its layout is not that of this version: then replay the log.
+    def from_json(cls, settings: Settings, data: Any) -> Engine | None:
+        """Read what `to_json` wrote; None if it is of another version, or impossible: then replay the log.
 
         With a timeout, the decisions that wait are not in it: all are after the step `resolved`.
         """
-        if data["schema"] != SCHEMA:
+        try:
+            return cls._from_json(settings, data)
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
             return None
-        engine = cls(settings, len(data["names"]))
+
+    @classmethod
+    def _from_json(cls, settings: Settings, data: Any) -> Engine | None:
+        names, rows, resolved = data["names"], data["rows"], data["resolved"]
+        if data["schema"] != SCHEMA or type(resolved) is not int or resolved < 0:
+            return None
+        if not all(type(name) is str for name in names) or not all(type(row) is int for row in rows):
+            return None
+        engine = cls(settings, len(names))
         for name, table in engine._tables.items():
-            read = read_table(data["tables"][name], table.dtype)
-            if read is None or read.shape != table.shape:
+            read = read_table(data["tables"][name], table.dtype, len(table))
+            if read is None:
                 return None
             table[:] = read
-        engine.names = data["names"]
-        engine.row_of = {engine.names[row]: row for row in data["rows"]}
+        engine.names = names
+        engine.row_of = {names[row]: row for row in rows}
+        if sorted(engine.row_of.values()) != rows or not set(rows) <= set(range(len(names))):
+            return None
+        if not is_possible(engine._tables) or resolved > engine.steps:
+            return None
         engine._set_candidates()
+        if not GENERATOR.fullmatch(data["rng"]):
+            return None
         engine.wind_to(data["rng"])
         return engine
 

@@ -40,6 +40,11 @@ class MemoryLog:
         """Return the events after the first `seq`."""
         return self._events[seq:]
 
+    def steps(self) -> int:
+        """Return how many decisions there are."""
+        self._index()
+        return len(self._asks)
+
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
         """Return those of some decisions that exist, by step."""
         self._index()

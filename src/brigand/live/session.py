@@ -197,8 +197,9 @@ class Session:
                 if self._settings.reward_timeout is not None:
                     self._wait(engine, state["resolved"], known[1:])
                 engine.apply(known[1:])
-                self._use(engine, seq - 1 + len(known), known[-1])
-                return
+                if engine.steps == self.log.steps():
+                    self._use(engine, seq - 1 + len(known), known[-1])
+                    return
         events = self.log.since(0)
         if not events:
             raise StorageError("the store is damaged: it holds no event of this bandit.")

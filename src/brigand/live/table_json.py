@@ -19,12 +19,14 @@ def write_table(table: Table) -> dict[str, Any]:
     }
 
 
-def read_table(data: dict[str, Any], layout: np.dtype[np.void]) -> Table | None:
-    """Return the table that `write_table` wrote, or None if it has another layout."""
+def read_table(data: dict[str, Any], layout: np.dtype[np.void], rows: int) -> Table | None:
+    """Return the table that `write_table` wrote, or None if it has another layout, or not so many rows."""
     names = layout.names or ()
     if [(name, kind) for name, kind, _ in data["columns"]] != [(name, layout[name].str) for name in names]:
         return None
-    table = np.empty(data["rows"], layout)
+    if data["rows"] != rows or any(len(values) != rows for _, _, values in data["columns"]):
+        return None
+    table = np.empty(rows, layout)
     for name, kind, values in data["columns"]:
         table[name] = [float(value) for value in values] if kind.endswith("f8") else values
     return table
