@@ -7,9 +7,13 @@ import math
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from brigand.cli.console import make_console
+
+WIDE = 100
+"""Characters that a line has room for, so that the cost in memory is shown, too."""
 
 
 def policies(
@@ -37,19 +41,34 @@ def policies(
         }
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table(title="Policies, with the settings of the common tests", title_justify="left")
-    for column in ("name", "rewards assumed", "must be known", "accepts", "memory", "known from"):
-        table.add_column(column, no_wrap=column in ("name", "known from"), overflow="fold")
+    console = make_console()
+    table = Table(
+        title="Policies, with the settings of the common tests",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    columns = ["name", "rewards assumed", "must be known", "accepts", "known from", "memory"]
+    shown = len(columns) - (console.width < WIDE)  # rather one column less than words that are broken
+    longest = max(len(word) for policy in CATALOGUE.values() for word in policy.assumption.split())
+    for column in columns[:shown]:
+        table.add_column(
+            column,
+            no_wrap=column in ("name", "accepts", "known from"),
+            overflow="fold",
+            min_width=longest if column == "rewards assumed" else None,
+        )
     for name, policy in CATALOGUE.items():
-        table.add_row(
+        cells = [
             name,
             policy.assumption,
             policy.must_know,
             _support(*policy.reward_support),
-            policy.memory_cost,
             policy.known_from,
-        )
-    make_console().print(table)
+            policy.memory_cost,
+        ]
+        table.add_row(*cells[:shown])
+    console.print(table)
     for name, meaning in KNOWN_FROM.items():
         typer.echo(f"{name}: {meaning}.")
     typer.echo("'brigand cite NAME' prints the paper; 'brigand policies --json' the settings.")
