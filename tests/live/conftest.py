@@ -5,8 +5,7 @@ import os
 import pytest
 
 from live.warm import Warm
-from stores import KINDS, a_store
-from strength import some
+from stores import a_store
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +18,8 @@ def warm():
     process.close()
 
 
-@pytest.fixture(params=some(KINDS, ["sqlite"]))
+# Not `some`: pytest may read this file before it is known whether tests are at full strength.
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
 def url(request):
     """Of a store that holds nothing."""
     with a_store(request.param, request) as made:

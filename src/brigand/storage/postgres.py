@@ -49,6 +49,9 @@ REASONS = {
 }
 """By the beginning of SQLSTATE."""
 
+_INHERITED: list[object] = []
+"""What a fork left of the parent's: kept, for SQLAlchemy would roll back what is forgotten, and complain."""
+
 
 class ServerConnections(Connections):
     """Connections to one database, for any number of threads.
@@ -84,6 +87,7 @@ class ServerConnections(Connections):
             else "SET synchronous_commit = off",
         )
         self._open: weakref.WeakSet[Any] = weakref.WeakSet()  # of psycopg's connections
+        self._lent: weakref.WeakSet[Connection] = weakref.WeakSet()
         self._connect()
         super().__init__()
 
@@ -126,6 +130,7 @@ class ServerConnections(Connections):
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Transaction]:
         connection = self._take(engine)
+        self._lent.add(connection)
         sound = False
         transaction = Transaction(connection, self)
         try:
@@ -136,17 +141,22 @@ class ServerConnections(Connections):
                 sound = transaction.end()
         finally:
             if transaction.is_ours:
+                self._lent.discard(connection)
                 with suppress(SQLAlchemyError):
                     if self._closed or not sound:
                         connection.invalidate()  # it goes back to no pool
                     connection.close()
 
     def _take(self, engine: Engine) -> Connection:
-        deadline, pause = time.monotonic() + self.busy_timeout, 0.01
+        deadline, pause, anew = time.monotonic() + self.busy_timeout, 0.01, False
         while True:
             try:
                 return engine.connect()
             except FAILURES as error:
+                if isinstance(original(error), self._psycopg.ProgrammingError) and not anew:
+                    anew = True  # Ctrl-C left a connection in the middle of something
+                    self._writer.dispose()
+                    continue
                 if not FULL.search(str(error)) or time.monotonic() >= deadline:
                     raise self.explain(error) from error
             time.sleep(pause)
@@ -204,7 +214,8 @@ class ServerConnections(Connections):
             for connection in list(self._open):
                 with suppress(self._psycopg.Error):  # it is closed
                     os.dup2(nowhere.fileno(), connection.fileno(), inheritable=False)
-        self._open = weakref.WeakSet()
+        _INHERITED.extend([self._writer, *self._lent])
+        self._open, self._lent = weakref.WeakSet(), weakref.WeakSet()
         self._connect()
 
 
