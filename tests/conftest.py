@@ -5,6 +5,7 @@ import functools
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -104,6 +105,14 @@ def group(nodeid):
 @functools.cache
 def makes_once(path):
     return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _same_path():
+    """Let no later test, nor its processes, import from the folder of a study, which a run puts first."""
+    before = sys.path[:]
+    yield
+    sys.path[:] = before
 
 
 @pytest.fixture(scope="session", autouse=True)
