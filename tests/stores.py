@@ -9,9 +9,9 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 import pytest
@@ -19,6 +19,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 KINDS = ("sqlite", "postgresql")
+FULL_KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.full))
+"""Of which one is tried without ``--full``."""
 GIVEN = "BRIGAND_TEST_POSTGRES"
 """URL of a database in which schemas may be created; else a server is started."""
 MEMORY = "/dev/shm"
@@ -45,6 +47,17 @@ def a_store(kind: str, request: pytest.FixtureRequest) -> Iterator[str]:
         url = server.new()
         yield url
         server.forget(url)
+
+
+def urls(kinds: Sequence[Any], scope: Literal["function", "module"] = "function") -> Any:
+    """Return a fixture: the URL of a store of each kind, which holds nothing."""
+
+    @pytest.fixture(scope=scope, params=kinds)
+    def url(request: pytest.FixtureRequest) -> Iterator[str]:
+        with a_store(request.param, request) as made:
+            yield made
+
+    return url
 
 
 def another(url: str, number: int) -> str:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from live.warm import Warm
-from stores import a_store
+from stores import FULL_KINDS, urls
 
 
 @pytest.fixture(scope="session")
@@ -18,16 +18,5 @@ def warm():
     process.close()
 
 
-# Not `some`: pytest may read this file before it is known whether tests are at full strength.
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
-def url(request):
-    """Of a store that holds nothing."""
-    with a_store(request.param, request) as made:
-        yield made
-
-
-@pytest.fixture
-def file_url(request):
-    """Of a file that is not there yet."""
-    with a_store("sqlite", request) as made:
-        yield made
+url = urls(FULL_KINDS)
+file_url = urls(["sqlite"])

@@ -25,16 +25,13 @@ from live.common import (
     state,
     table,
 )
-from stores import KINDS, a_store
+from stores import FULL_KINDS, urls
 from strength import LIVE, some
 
 LEARNED, HISTORY = br.Told.LEARNED, br.Told.HISTORY
 
 
-@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
-def url(request):
-    with a_store(request.param, request) as made:
-        yield made
+url = urls(FULL_KINDS, "module")
 
 
 @pytest.fixture(params=["memory", "store"])

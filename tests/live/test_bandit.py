@@ -27,17 +27,14 @@ from live.common import (
     state,
     table,
 )
-from stores import KINDS, a_store, another, rows
+from stores import FULL_KINDS, another, rows, urls
 from strength import LIVE, some
 
 LEARNED, REPEATED, HISTORY = br.Told.LEARNED, br.Told.REPEATED, br.Told.HISTORY
 THOMPSON = br.ThompsonBeta()
 
 
-@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
-def url(request):
-    with a_store(request.param, request) as made:
-        yield made
+url = urls(FULL_KINDS, "module")
 
 
 @pytest.fixture(params=["memory", "store"])

@@ -50,6 +50,16 @@ def use(bandit):
     bandit.snapshot()
 
 
+def outcome(store):
+    """Return what comes of opening a bandit and using it."""
+    try:
+        with br.Bandit.open(store, "x") as opened:
+            use(opened)
+    except br.BrigandError as error:
+        return type(error).__name__
+    return "works"
+
+
 def damaged(good, rng):
     """Return a file with a few bytes changed, a piece cleared, or the end cut off."""
     data, kind = bytearray(good), rng.randrange(4)
@@ -74,12 +84,7 @@ def scene_files(url, count):
     for number in range(count):
         place = path.with_name(f"{number}.db")
         place.write_bytes(damaged(good, rng))
-        try:
-            with br.Bandit.open(place, "x") as opened:
-                use(opened)
-            counts["works"] += 1
-        except br.BrigandError as error:
-            counts[type(error).__name__] += 1
+        counts[outcome(place)] += 1
         for file in path.parent.glob(f"{number}.db*"):
             file.unlink()
     return counts
@@ -179,10 +184,5 @@ def scene_rows(url, count):
             continue  # it was refused
         finally:
             connection.close()
-        try:
-            with br.Bandit.open(url, "x") as opened:
-                use(opened)
-            counts["works"] += 1
-        except br.BrigandError as error:
-            counts[type(error).__name__] += 1
+        counts[outcome(url)] += 1
     return counts

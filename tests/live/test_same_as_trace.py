@@ -26,7 +26,7 @@ from live.common import (
     state,
 )
 from policies.expectations import expected
-from stores import KINDS, a_store
+from stores import FULL_KINDS, a_store
 from strength import LIVE, some
 
 STEPS = 160
@@ -51,7 +51,7 @@ def _snapshots_now_and_then():
         yield
 
 
-@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
+@pytest.fixture(scope="module", params=FULL_KINDS)
 def url(request):
     with a_store(request.param, request) as made:
         open_store(made, create=True).close()

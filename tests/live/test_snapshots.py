@@ -14,17 +14,13 @@ from hypothesis import given, settings, strategies as st
 import brigand as br
 from brigand.live import session, snapshots
 from live.common import FE, RANDOM, SW_FE, Clock, contents, loaded, play, rewards_for, state
-from stores import KINDS, a_store
-from strength import some
+from stores import FULL_KINDS, urls
 
 NAMES = ["a", "b", "c", "d"]
 TIMEOUT, DEFAULT = 5.0, 0.5
 
 
-@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
-def url(request):
-    with a_store(request.param, request) as made:
-        yield made
+url = urls(FULL_KINDS, "module")
 
 
 @pytest.fixture(autouse=True, scope="module")

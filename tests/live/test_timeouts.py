@@ -4,16 +4,12 @@ import pytest
 
 import brigand as br
 from live.common import FE, SW_FE, Clock, arms, contents, loaded, state, table
-from stores import KINDS, a_store
-from strength import some
+from stores import FULL_KINDS, urls
 
 TIMEOUT, DEFAULT = 10.0, 0.25
 
 
-@pytest.fixture(scope="module", params=some(KINDS, ["sqlite"]))
-def url(request):
-    with a_store(request.param, request) as made:
-        yield made
+url = urls(FULL_KINDS, "module")
 
 
 @pytest.fixture(params=["memory", "store"])

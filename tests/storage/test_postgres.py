@@ -15,15 +15,12 @@ from brigand.storage import postgres as module
 from brigand.storage.events import ASK, Event
 from brigand.storage.records import Writing
 from brigand.storage.store import open_store
-from stores import a_store, run
+from stores import run, urls
 
 FE = br.ForcedExploration(br.Linear())
 
 
-@pytest.fixture
-def url(request):
-    with a_store("postgresql", request) as made:
-        yield made
+url = urls(["postgresql"])
 
 
 def with_query(url, **options):

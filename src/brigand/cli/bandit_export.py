@@ -13,15 +13,14 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.files import atomic
+from brigand.live import history
+from brigand.live.history import NUMBERS, TIMES, Columns, moments, texts
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
-    from brigand.live.history import Columns
 
 SUFFIXES = (".csv", ".parquet")
-TIMES = ("asked_at", "told_at")
 TEXTS = ("arm", "reason")
-NUMBERS = ("reward", "learned")
 FORMULA = re.compile("'*[=+\\-@\t\r]")
 """How a cell begins that a spreadsheet takes for a formula, or would if it were not for quotes before it."""
 FIELDS = {
@@ -86,8 +85,6 @@ def file_kind(path: Path) -> str:
 
 def _pages(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Columns]:
     """Yield the history in pieces."""
-    from brigand.live import history
-
     done = 0
     for page in history.pages(bandit, 0, None):
         done += len(page["step"])
@@ -96,8 +93,6 @@ def _pages(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Columns]
 
 
 def _write_csv(pages: Iterator[Columns], path: Path) -> int:
-    from brigand.live.history import texts
-
     done = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         minimal, all_texts = (
@@ -140,8 +135,6 @@ def as_typed(cell: str) -> str:
 
 
 def _write_parquet(pages: Iterator[Columns], path: Path) -> int:
-    from brigand.live.history import moments
-
     pa, parquet = parquet_modules()
     kinds = {kind: getattr(pa, kind)() for kind in set(FIELDS.values()) - {"time"}}
     kinds["time"] = pa.timestamp("us", tz="UTC")

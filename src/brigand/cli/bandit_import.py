@@ -14,8 +14,9 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from brigand.cli.bandit_export import TIMES, as_typed, file_kind, parquet_modules
+from brigand.cli.bandit_export import as_typed, file_kind, parquet_modules
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
+from brigand.live.history import TIMES
 from brigand.live.times import date_in
 
 if TYPE_CHECKING:

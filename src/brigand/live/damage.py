@@ -1,7 +1,7 @@
 """What is read from outside is checked before anything is made of it: states by a checksum, logs by line.
 
-A state is a shortcut. One whose checksum does not fit is not used, and made anew from the log; so compiled
-code sees no state but one that this package has written. A log is believed only where it is possible: its
+A state is a shortcut. One whose checksum does not fit is not used, and made anew from the log, nor is one
+whose numbers cannot be (`brigand.live.possible`). A log is believed only where it is possible: its
 lines are checked in order, and the first that cannot be is named.
 """
 

@@ -32,7 +32,7 @@ from brigand.live.loop import (
     Calls,
     live_loop,
 )
-from brigand.live.names import joins
+from brigand.live.names import joins, needs_row
 from brigand.live.possible import is_possible
 from brigand.live.settings import Settings
 from brigand.live.table_json import read_table, write_table
@@ -269,9 +269,9 @@ class Engine:
     # From a log, and to and from JSON.
 
     @classmethod
-    def replay(cls, settings: Settings, events: Sequence[Event]) -> Engine:
-        """Return the engine of a whole log."""
-        engine = cls(settings, sum(event.kind == ADD and not joins(event) for event in events))
+    def replay(cls, settings: Settings, events: Sequence[Event], free: int = 0) -> Engine:
+        """Return the engine of a whole log, with so many more rows for arms to come."""
+        engine = cls(settings, sum(map(needs_row, events)) + free)
         engine.apply(events)
         return engine
 

@@ -32,6 +32,7 @@ HISTORY = {
 }
 """Names of the columns, and what they are in a data frame. Arms may have names that its texts cannot hold."""
 TIMES = ("asked_at", "told_at")
+NUMBERS = ("reward", "learned")
 STATUSES = np.array(["pending", "history", "default", "late", "learned"], object)
 USUAL = re.compile(r'\{"explored": (true|false), "reason": "([^"\\]*)"')
 """How the data of a decision begin, if its reason needs no JSON."""
@@ -120,7 +121,7 @@ def _plain(name: str, values: Any) -> list[Any]:
             None if micro is None else micro.replace(tzinfo=UTC) for micro in moments(values).astype(datetime)
         ]
     found: list[Any] = values if isinstance(values, list) else values.tolist()
-    return [None if value != value else value for value in found] if name in ("reward", "learned") else found
+    return [None if value != value else value for value in found] if name in NUMBERS else found
 
 
 def frame(found: Iterator[Columns]) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from brigand import checks
 from brigand.errors import InvalidValueError
-from brigand.storage.events import Event
+from brigand.storage.events import ADD, Event
 
 JOINS = ', "joins": true}'
 
@@ -26,6 +26,11 @@ def name_data(name: str, *, joins: bool = False) -> str:
 def joins(event: Event) -> bool:
     """Return whether the row of a new arm joins those of others; else it is there from the beginning."""
     return event.data.endswith(JOINS)
+
+
+def needs_row(event: Event) -> bool:
+    """Return whether an event adds an arm whose row must be there from the beginning."""
+    return event.kind == ADD and not joins(event)
 
 
 def check_name(name: object) -> str:

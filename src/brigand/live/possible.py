@@ -4,7 +4,8 @@ A state's checksum tells damage. But whoever can write into a store can also mak
 code looks at no bounds. So every whole number of a state must lie in a range; a state with another one is not
 used, and made anew from the log. Most fields count pulls, rewards or steps, or are a step: they are at most
 the number of decisions, and at least -1. `RANGES` has the others. Which of them compiled code takes for the
-place of something was found by trying: a test changes the states of all policies.
+place of something was found by trying: a test changes the states of all policies. A policy of a user's that
+keeps other whole numbers loses only time: it is replayed whenever it is opened.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from brigand.errors import BrigandError, StorageError
 from brigand.live.backends import Backend, Log
 from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
-from brigand.live.names import joins
+from brigand.live.names import needs_row
 from brigand.live.settings import Settings
-from brigand.storage.events import ADD, DEFAULT, TELL, Event
+from brigand.storage.events import DEFAULT, TELL, Event
 from brigand.storage.records import PAGE_SIZE
 
 LEAST_EVENTS = 1000
@@ -161,7 +161,7 @@ class Session:
                 if len(found) == 1:
                     return
                 events = found[1:]
-                if not _needs_replay(events):
+                if not any(map(needs_row, events)):
                     self._check(self.engine).check(events, self._seq + 1)
                     self._stale = True  # until all are taken in
                     self.engine.apply(events)
@@ -192,7 +192,7 @@ class Session:
             state = unseal(seq, text)
             engine = None if state is None else Engine.from_json(self._settings, state)
             known = self.log.since(seq - 1)  # from the last event that it has seen
-            if engine is not None and state is not None and known and not _needs_replay(known[1:]):
+            if engine is not None and state is not None and known and not any(map(needs_row, known[1:])):
                 self._check(engine, known[1:]).check(known[1:], seq + 1)
                 if self._settings.reward_timeout is not None:
                     self._wait(engine, state["resolved"], known[1:])
@@ -252,9 +252,7 @@ class Session:
         events = self.events()
         if self._backend.durable:
             LogCheck(self._settings).check(events, 1)
-        engine = Engine(self._settings, 1 + sum(event.kind == ADD and not joins(event) for event in events))
-        engine.apply(events)
-        return Prepared(engine, len(events), events[-1])
+        return Prepared(Engine.replay(self._settings, events, free=1), len(events), events[-1])
 
     def keep_arm(self, event: Event, prepared: Prepared | None) -> bool:
         """Append a new arm to the log, if what is prepared can be brought up to date; else return False."""
@@ -265,7 +263,7 @@ class Session:
             self.keep([event])
             return True
         known = self.log.since(prepared.seq - 1)
-        if known[:1] != [prepared.last] or _needs_replay(known[1:]):
+        if known[:1] != [prepared.last] or any(map(needs_row, known[1:])):
             return False
         engine = prepared.engine
         engine.apply([*known[1:], event])
@@ -336,11 +334,6 @@ class Prepared(NamedTuple):
     engine: Engine
     seq: int
     last: Event
-
-
-def _needs_replay(events: Sequence[Event]) -> bool:
-    """Return whether there is an arm among some events that must have its row from the beginning."""
-    return any(event.kind == ADD and not joins(event) for event in events)
 
 
 def _after_fork() -> None:

@@ -32,11 +32,10 @@ PATIENCE = 86400.0
 """Seconds that a thread waits for the others of its process: a transaction that is under way will end."""
 LOCK_BANDIT = sa.select(BANDITS.c.id).where(BANDITS.c.id == sa.bindparam("bandit")).with_for_update()
 LOCK_ALL = sa.select(sa.func.pg_advisory_xact_lock(int.from_bytes(b"brigand\0", "big", signed=True)))
-
 NOW = sa.select(sa.extract("epoch", sa.func.clock_timestamp()))
 
 LOCKED = "55P03"
-FULL = re.compile("too many (clients|connections)|remaining connection slots|is starting up")
+NO_ROOM = re.compile("too many (clients|connections)|remaining connection slots|is starting up")
 """What a server says, in English, that takes no connection now: who connects gets no SQLSTATE."""
 REASONS = {
     "08": "cannot be reached",
@@ -157,7 +156,7 @@ class ServerConnections(Connections):
                     anew = True  # Ctrl-C left a connection in the middle of something
                     self._writer.dispose()
                     continue
-                if not FULL.search(str(error)) or time.monotonic() >= deadline:
+                if not NO_ROOM.search(str(error)) or time.monotonic() >= deadline:
                     raise self.explain(error) from error
             time.sleep(pause)
             pause = min(1.5 * pause, 0.5)

@@ -11,7 +11,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Column, Connection, Table
-from sqlalchemy.dialects import postgresql
 
 from brigand.errors import StorageError
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
@@ -33,8 +32,8 @@ class _AsGiven(sa.types.UserDefinedType[float]):
         return ""
 
 
-Name = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-"""Sorted as SQLite does, by code points."""
+Name = sa.Text(collation="C").with_variant(sa.Text(), "sqlite")
+"""Sorted by code points, as SQLite does anyhow."""
 
 METADATA = sa.MetaData()
 
