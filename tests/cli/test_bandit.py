@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from sqlalchemy.engine import make_url
 
 import brigand as br
 from brigand.cli import bandit_export, main
@@ -24,6 +25,7 @@ from brigand.live.decision import Past
 from brigand.live.listing import bandits
 from brigand.storage import records
 from brigand.storage.store import open_store
+from stores import a_store
 
 STORE = "sqlite:///brigand.db"
 COMMAND = Path(sys.executable).with_name("brigand")
@@ -634,6 +636,23 @@ def test_a_bandit_is_copied_and_deleted_and_a_store_backed_up(shop, monkeypatch)
     assert shop("delete", "shop", "--yes").stdout.endswith("is not in sqlite:///brigand.db any more\n")
     assert "unknown bandit 'shop'" in shop("ask", "shop").stderr
     assert shop("tell", "shop", made["id"], "0.5", "--store", "kept.db").stdout == "learned\n"
+
+
+def test_no_password_is_printed(brigand, request):
+    with a_store("postgresql", request) as url:
+        secret = make_url(url).set(password="hidden").render_as_string(hide_password=False)
+        assert "hidden" in secret
+        for arguments in (
+            ("create", "x", "--arm", "a", "--store", secret),
+            ("list", "--after", "x", "--store", secret),
+            ("copy", "x", "--to", secret, "--as", "y", "--store", secret),
+            ("delete", "x", "--yes", "--store", secret),
+            ("ask", "z", "--store", secret),
+            ("create", "y", "--arm", "a", "--store", secret),
+        ):
+            done = brigand(*arguments)
+            assert "hidden" not in done.stdout + done.stderr
+            assert "***" in done.stdout + done.stderr or arguments[0] == "ask"
 
 
 # Mistakes.

@@ -39,6 +39,8 @@ ASKED = Event(ASK, 1, 0, None, True, 0.0, "")
         "mysql://me:secret@host/bandits",
         "postgresql+asyncpg://me:secret@host/bandits",
         "postgresql://me:secret@host/bandits?sslmode",
+        "postgresql://me:secret@host:port/bandits",
+        "mysql://host/bandits?password=secret",
         "postgresql://host:port/bandits",
         None,
         b"sqlite:///x.db",

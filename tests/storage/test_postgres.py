@@ -56,6 +56,7 @@ def test_what_cannot_be_opened_says_why_and_shows_no_password(url):
         (with_query(url, host="/nowhere"), "cannot be reached: .*No such file"),
         (elsewhere.render_as_string(False), 'cannot be reached: .*"none" does not exist'),
         (secret.render_as_string(False), "cannot be reached: .*nobody"),
+        (with_query(elsewhere.render_as_string(False), password="hidden"), "cannot be reached"),
     ):
         for create in (True, False):
             with pytest.raises(StorageError, match=message) as caught:

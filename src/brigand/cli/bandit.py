@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brigand import checks
-from brigand.cli.bandit_text import find_policy, label, labels, policy_title, visible
+from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_label, visible
 from brigand.cli.console import make_console
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.storage.place import store_url
@@ -105,7 +105,9 @@ def create(
         default_reward=default_reward,
     )
     with closing(bandit):
-        typer.echo(f"{label(name)} is in {visible(store)}: {policy_title(bandit.policy)}, arms {labels(arm)}")
+        typer.echo(
+            f"{label(name)} is in {store_label(store)}: {policy_title(bandit.policy)}, arms {labels(arm)}"
+        )
 
 
 @app.command()
@@ -223,9 +225,9 @@ def list_(
         if len(found) > limit:
             typer.echo(f"There are more: --after {shlex.quote(visible(found[limit - 1].name))}")
     elif after is not None:
-        typer.echo(f"No bandit in {visible(store)} comes after {label(after)}")
+        typer.echo(f"No bandit in {store_label(store)} comes after {label(after)}")
     else:
-        typer.echo(f"There is no bandit in {visible(store)}; make one: brigand bandit create --help")
+        typer.echo(f"There is no bandit in {store_label(store)}; make one: brigand bandit create --help")
 
 
 @app.command()
@@ -326,7 +328,7 @@ def copy(
 
     with stoppable("nothing was copied"), store_named(), make_console().status("copying"):
         events = copy(store, name, to, new_name)
-    typer.echo(f"{label(new_name or name)} is in {visible(to)} now, with {counted(events, 'event')}")
+    typer.echo(f"{label(new_name or name)} is in {store_label(to)} now, with {counted(events, 'event')}")
 
 
 @app.command()
@@ -344,7 +346,7 @@ def delete(
         typer.confirm(f"Delete {label(name)} with all of its decisions?", abort=True)
     with store_named():
         delete(store, name)
-    typer.echo(f"{label(name)} is not in {visible(store)} any more")
+    typer.echo(f"{label(name)} is not in {store_label(store)} any more")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brigand.errors import BrigandError, InvalidValueError, ResultFileError, UnknownNameError
+from brigand.storage.place import without_password
 
 if TYPE_CHECKING:
     from brigand.policies.base import Policy
@@ -31,6 +32,11 @@ def visible(text: str) -> str:
 def label(name: str) -> str:
     """Return a name fit to print; in quotes if it is empty, or has spaces at its ends."""
     return visible(name) if name and name == name.strip(" ") else repr(name)
+
+
+def store_label(store: str) -> str:
+    """Return a store fit to print, without a password."""
+    return visible(without_password(store))
 
 
 def labels(names: list[str]) -> str:

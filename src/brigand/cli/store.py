@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from brigand.cli.bandit import DEFAULT_STORE, Store, stoppable, store_named
-from brigand.cli.bandit_text import visible
+from brigand.cli.bandit_text import store_label, visible
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,4 +36,4 @@ def backup(
 
     with stoppable("nothing was written"), store_named():
         backup(store, file)
-    typer.echo(f"{visible(store)} is in {visible(str(file))}, too")
+    typer.echo(f"{store_label(store)} is in {visible(str(file))}, too")

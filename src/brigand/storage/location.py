@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from brigand.errors import InvalidValueError, StorageError
+from brigand.storage.place import without_password
 
 ALLOWED = (
     "'sqlite:///relative/path.db' or 'sqlite:////absolute/path.db', "
@@ -54,8 +55,8 @@ def locate(url: object) -> File | URL:
     try:
         parts = make_url(url)
     except (ArgumentError, ValueError):
-        raise InvalidValueError(f"url must be {ALLOWED}; not {url!r}.") from None
-    shown = parts.render_as_string(hide_password=True)
+        raise InvalidValueError(f"url must be {ALLOWED}; not {without_password(url)!r}.") from None
+    shown = without_password(url)
     _check_options(url, shown)
     if parts.drivername in SERVERS:
         return parts.set(drivername=SERVERS[-1])

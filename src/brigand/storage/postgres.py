@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from brigand import checks
 from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.storage.connections import Connections, original
+from brigand.storage.place import without_password
 from brigand.storage.schema import BANDITS
 from brigand.storage.transaction import FAILURES, Transaction
 
@@ -74,7 +75,7 @@ class ServerConnections(Connections):
         self._psycopg = checks.package(
             "psycopg", "a store in PostgreSQL needs psycopg: pip install 'brigand[postgres]'."
         )
-        self.shown = url.render_as_string(hide_password=True)
+        self.shown = without_password(url.render_as_string(hide_password=False))
         self.busy_timeout = busy_timeout
         self._url = url
         self._closed = False
