@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
+from brigand.live import session
 from brigand.live.damage import LogCheck
 from brigand.live.engine import Engine
 from brigand.live.names import joins, name_data
@@ -172,3 +173,33 @@ def test_a_log_without_joins_is_taken_in_as_before():
     grown = [*log(bandit), Event(ADD, None, 2, None, True, 5.0, name_data("c", joins=True))]
     rounds = [Engine.replay(bandit._settings, events).header["round"][0] for events in (old, grown)]
     assert rounds[0] < rounds[1]
+
+
+def test_nobody_waits_while_an_engine_is_made_and_compiled_nor_while_a_state_is_written(url, monkeypatch):
+    br.Bandit(["a", "b"], FE, seed=0, store=url, name="x").close()
+    steps = []
+    with (
+        br.Bandit.open(url, "x", busy_timeout=1.0) as other,  # it has connections of its own
+        br.Bandit.open(url, "x", busy_timeout=2.0) as bandit,
+    ):
+        other.ask()
+        inside = []
+
+        def beside(function):
+            def call(*arguments):
+                if not inside:
+                    inside.append(True)
+                    steps.append(other.ask().step)
+                    inside.clear()
+                return function(*arguments)
+
+            return call
+
+        monkeypatch.setattr(Engine, "compile", beside(Engine.compile))
+        assert bandit.ask().step == 3
+        monkeypatch.undo()
+        monkeypatch.setattr(session, "LEAST_EVENTS", 2)
+        monkeypatch.setattr(session, "BYTES", 2**60)
+        monkeypatch.setattr(session, "seal", beside(session.seal))
+        bandit.ask(2)
+        assert steps == [2, 6]
