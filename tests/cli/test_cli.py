@@ -32,7 +32,12 @@ def test_policies_prints_every_policy_and_json_too():
     assert all(name in done.stdout for name in br.CATALOGUE)
     assert re.search(r"Ada-ILTCB\+ .* reconstruction ", done.stdout)
     narrow = brigand("policies", columns=80).stdout
-    words = {word for policy in br.CATALOGUE.values() for word in policy.assumption.split()}
+    words = {
+        word
+        for policy in br.CATALOGUE.values()
+        for cell in (policy.assumption, policy.must_know, policy.known_from)
+        for word in cell.split()
+    }
     assert words <= set(narrow.split())  # none is broken
     assert max(map(len, narrow.splitlines()[:20])) <= 80
     rows = json.loads(brigand("policies", "--json").stdout)

@@ -27,7 +27,7 @@ def policies(
     from brigand.policies.catalogue import CATALOGUE
 
     if as_json:
-        rows = {
+        settings = {
             name: {
                 "policy": policy.to_json(),
                 "assumption": policy.assumption,
@@ -39,35 +39,40 @@ def policies(
             }
             for name, policy in CATALOGUE.items()
         }
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps(settings, indent=2))
         return
     console = make_console()
+    wide = console.width >= WIDE
     table = Table(
         title="Policies, with the settings of the common tests",
         title_justify="left",
         box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, int(wide), 0, 0),
+        show_edge=False,
     )
     columns = ["name", "rewards assumed", "must be known", "accepts", "known from", "memory"]
-    shown = len(columns) - (console.width < WIDE)  # rather one column less than words that are broken
-    longest = max(len(word) for policy in CATALOGUE.values() for word in policy.assumption.split())
-    for column in columns[:shown]:
-        table.add_column(
-            column,
-            no_wrap=column in ("name", "accepts", "known from"),
-            overflow="fold",
-            min_width=longest if column == "rewards assumed" else None,
-        )
-    for name, policy in CATALOGUE.items():
-        cells = [
+    shown = len(columns) - (not wide)  # rather one column less than words that are broken
+    rows = [
+        [
             name,
             policy.assumption,
             policy.must_know,
             _support(*policy.reward_support),
             policy.known_from,
             policy.memory_cost,
-        ]
-        table.add_row(*cells[:shown])
+        ][:shown]
+        for name, policy in CATALOGUE.items()
+    ]
+    longest = max(len(word) for policy in CATALOGUE.values() for word in policy.assumption.split())
+    for column in columns[:shown]:
+        table.add_column(
+            column,
+            no_wrap=column in ("name", "accepts", "known from"),
+            overflow="fold",
+            width=longest if column == "rewards assumed" and not wide else None,
+        )
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
     for name, meaning in KNOWN_FROM.items():
         typer.echo(f"{name}: {meaning}.")
