@@ -78,7 +78,7 @@ if not os.path.exists(folder + "/many.db"):
             "INSERT INTO brigand_bandits SELECT ?, ?, uid, definition, created_at FROM brigand_bandits "
             "WHERE id = 1", (i, str(i)))
         connection.execute(
-            "INSERT INTO brigand_events SELECT ?, seq, kind, step, arm, value, counted, at, data "
+            "INSERT INTO brigand_events SELECT ?, seq, kind, step, arm, value, counted, at, data, crc "
             "FROM brigand_events WHERE bandit_id = 1", (i,))
         connection.execute(
             "INSERT INTO brigand_snapshots SELECT ?, seq, state FROM brigand_snapshots "

@@ -48,8 +48,9 @@ LAST = "WHERE seq = (SELECT MAX(seq) FROM brigand_events)"
         "kind = 77",
     ],
 )
-def test_a_line_of_the_log_that_cannot_be_is_named(store, damage):
-    change(store, f"UPDATE brigand_events SET {damage} {LAST}")
+@pytest.mark.parametrize("old", ["", ", crc = NULL"], ids=["", "without-checksum"])
+def test_a_line_of_the_log_that_cannot_be_is_named(store, damage, old):
+    change(store, f"UPDATE brigand_events SET {damage}{old} {LAST}")
     for _ in range(2):
         with (
             br.Bandit.open(store, "shop") as bandit,
@@ -65,7 +66,7 @@ def test_a_reward_that_names_another_arm_than_its_decision_is_noticed(store):
         with bandit._session.lock, bandit._session as session:
             session._state_is_due = True
         bandit.tell(pending, 0.5)
-    change(store, f"UPDATE brigand_events SET arm = (arm + 1) % 3 {LAST}")
+    change(store, f"UPDATE brigand_events SET arm = (arm + 1) % 3, crc = NULL {LAST}")
     wrong = pytest.raises(br.StorageError, match=r"line 65 of the log is damaged: decision 31 was arm")
     with br.Bandit.open(store, "shop") as bandit, wrong:
         bandit.ask()

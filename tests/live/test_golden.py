@@ -10,7 +10,7 @@ import brigand as br
 from brigand.live import stores
 from brigand.live.listing import bandits
 from live.golden import POLICIES, Clock, go_on
-from stores import KINDS, a_store
+from stores import KINDS, a_store, run
 
 FILES = Path(__file__).parents[1] / "data" / "stores"
 VERSIONS = sorted(file.stem for file in FILES.glob("*.db"))
@@ -38,6 +38,16 @@ def test_there_are_stores():
 def test_its_bandits_go_on_as_they_did(written, name):
     store, arms = written
     assert gone_on(store, name) == arms[name]
+
+
+def test_what_is_added_has_checksums(written):
+    store, _ = written
+    gone_on(store, "forced")
+    found = run(
+        f"sqlite:///{store}", "SELECT bandit_id, crc IS NULL, count(*) FROM brigand_events GROUP BY 1, 2"
+    )
+    assert sum(n for _, old, n in found if not old) > 60
+    assert len({bandit for bandit, old, _ in found if old}) == len(POLICIES)
 
 
 @pytest.mark.parametrize("kind", KINDS)

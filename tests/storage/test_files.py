@@ -13,6 +13,7 @@ from brigand.storage.events import ASK, TELL, Event
 from brigand.storage.store import open_store
 
 ASKED = Event(ASK, 1, 0, None, True, 0.0, "")
+NOW = schema.VERSION
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,7 @@ def colours(path):
 
 @pytest.fixture
 def old(tmp_path):
-    """A file of version 1 with one bandit, while the package is made to know version 2 later."""
+    """A file of today's version with one bandit, while the package is made to know a later one."""
     path = tmp_path / "x.db"
     with open_store(f"sqlite:///{path}", create=True) as store:
         store.create("x", "", "", [ASKED], "{}", 0.0)
@@ -273,10 +274,10 @@ def old(tmp_path):
 
 
 def test_older_tables_are_brought_up_to_date(old, monkeypatch):
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: add_colour, 2: lambda connection: None})
+    monkeypatch.setattr(schema, "VERSION", NOW + 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {NOW: add_colour, NOW + 1: lambda connection: None})
     with pytest.raises(
-        StorageError, match="has version 1 of Brigand's tables, and this Brigand reads version 3"
+        StorageError, match=f"has version {NOW} of Brigand's tables, and this Brigand reads version {NOW + 2}"
     ):
         open_store(f"sqlite:///{old}?mode=ro", create=False)
     for _ in range(2):
@@ -285,8 +286,8 @@ def test_older_tables_are_brought_up_to_date(old, monkeypatch):
         assert colours(old) == [("x", "red")]
     with open_store(f"sqlite:///{old}?mode=ro", create=False) as store, store.reading(1) as reading:
         assert reading.last() == 3
-    monkeypatch.setattr(schema, "VERSION", 2)
-    with pytest.raises(StorageError, match="with version 3 of its tables"):
+    monkeypatch.setattr(schema, "VERSION", NOW + 1)
+    with pytest.raises(StorageError, match=f"with version {NOW + 2} of its tables"):
         open_store(f"sqlite:///{old}", create=False)
 
 
@@ -295,12 +296,12 @@ def test_a_step_that_fails_leaves_the_older_tables(old, monkeypatch):
         add_colour(connection)
         connection.exec_driver_sql("ALTER TABLE nowhere ADD COLUMN x")
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: fail})
+    monkeypatch.setattr(schema, "VERSION", NOW + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", {NOW: fail})
     with pytest.raises(StorageError, match="no such table: nowhere"):
         open_store(f"sqlite:///{old}", create=True)
     monkeypatch.setattr(schema, "MIGRATIONS", {})
-    with pytest.raises(StorageError, match="does not know version 1 of its tables"):
+    with pytest.raises(StorageError, match=f"does not know version {NOW} of its tables"):
         open_store(f"sqlite:///{old}", create=True)
     monkeypatch.undo()
     with open_store(f"sqlite:///{old}", create=False) as store:
@@ -310,8 +311,8 @@ def test_a_step_that_fails_leaves_the_older_tables(old, monkeypatch):
 
 
 def test_newer_tables_are_refused_and_left_alone(old, monkeypatch):
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: add_colour})
+    monkeypatch.setattr(schema, "VERSION", NOW + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", {NOW: add_colour})
     monkeypatch.setattr(schema, "_package", lambda: "9.8.7")
     open_store(f"sqlite:///{old}", create=False).close()
     monkeypatch.undo()
@@ -320,8 +321,8 @@ def test_newer_tables_are_refused_and_left_alone(old, monkeypatch):
         for create in (True, False):
             with pytest.raises(StorageError) as caught:
                 open_store(f"sqlite:///{old}{options}", create=create)
-            assert "was written by Brigand 9.8.7, with version 2 of its tables" in str(caught.value)
-            assert f"this is Brigand {schema._package()}, which knows them up to version 1." in str(
+            assert f"was written by Brigand 9.8.7, with version {NOW + 1} of its tables" in str(caught.value)
+            assert f"this is Brigand {schema._package()}, which knows them up to version {NOW}." in str(
                 caught.value
             )
             assert "Install Brigand 9.8.7 or newer to open it" in str(caught.value)

@@ -7,6 +7,7 @@ import math
 import struct
 import threading
 import time
+import zlib
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,8 +15,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from brigand.errors import BrigandError, InvalidValueError, StorageError, UnknownNameError
+from brigand.storage.checksums import checksum, fits
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event, Found, Logged
 from brigand.storage.records import CHUNK
+from brigand.storage.schema import KINDS as CODES
 from brigand.storage.store import open_store
 from stores import KINDS, a_store, run
 
@@ -329,7 +332,12 @@ def test_history_and_decisions_of_a_log_with_all_kinds(store, bandit):
 
 def test_more_decisions_than_one_query_takes(store, bandit):
     steps = list(range(1, 2 * CHUNK + 2))
-    append(store, bandit, *(ask(step, arm=step % 7) for step in steps), *(tell(step, 1.0) for step in steps))
+    append(
+        store,
+        bandit,
+        *(ask(step, arm=step % 7) for step in steps),
+        *(tell(step, 1.0, arm=step % 7) for step in steps),
+    )
     with store.reading(bandit) as reading:
         assert {s: found.arm for s, found in reading.decisions(steps[::-1]).items()} == {
             s: s % 7 for s in steps
@@ -441,7 +449,47 @@ def test_other_programs_read_the_tables(store, bandit, url):
     append(store, bandit, ask(1, arm=2, at=3.5), tell(1, 0.5, arm=2, at=4.5))
     if url.startswith("sqlite"):
         assert run(url, "PRAGMA journal_mode") == [("wal",)]
+    first = bytes([1, 1 + 4]) + struct.pack("<qqdd", 1, 2, 0.0, 3.5)
+    second = bytes([2, 1 + 2 + 4]) + struct.pack("<qqdd", 1, 2, 0.5, 4.5)
     assert run(url, "SELECT * FROM brigand_events ORDER BY seq") == [
-        (bandit, 1, 1, 1, 2, None, 1, 3.5, ""),
-        (bandit, 2, 2, 1, 2, 0.5, 1, 4.5, ""),
+        (bandit, 1, 1, 1, 2, None, 1, 3.5, "", zlib.crc32(first)),
+        (bandit, 2, 2, 1, 2, 0.5, 1, 4.5, "", zlib.crc32(second)),
     ]
+
+
+CHANGES = ("kind = 3", "step = 2", "arm = 1", "value = 0.25", "at = 4.25", "data = '{}'", "seq = 3")
+
+
+@pytest.mark.parametrize("changed", [*CHANGES, "counted = NOT counted"])
+def test_a_row_that_was_changed_is_noticed_wherever_it_is_read(store, bandit, url, changed):
+    append(store, bandit, ask(1, arm=2, at=3.5), tell(1, 0.5, arm=2, at=4.5))
+    run(url, f"UPDATE brigand_events SET {changed} WHERE seq = 2")
+    wrong = r"line 2 (is not there|of the log is damaged: its checksum does not fit)"
+    with store.reading(bandit) as reading:
+        for read in (lambda: reading.since(1), lambda: list(reading.pages())):
+            with pytest.raises(StorageError, match=wrong):
+                read()
+        if changed in ("value = 0.25", "at = 4.25", "counted = NOT counted"):  # others are not read there
+            for read in (lambda: reading.decisions([1]), lambda: list(reading.history())):
+                with pytest.raises(StorageError, match="damaged at decision 1: a checksum does not fit"):
+                    read()
+
+
+@given(
+    kind=st.sampled_from(sorted(CODES)),
+    step=st.none() | st.integers(1, 2**53),
+    arm=st.integers(0, 10**6),
+    value=st.none() | st.floats(allow_nan=False),
+    counted=st.booleans(),
+    at=st.floats(0, 1e11),
+    data=st.text(max_size=9),
+)
+def test_a_checksum_fits_nothing_else(kind, step, arm, value, counted, at, data):
+    fields = [CODES[kind], step, arm, value, counted, at, data]
+    crc = checksum(*fields)
+    assert fits(crc, *fields)
+    for place, other in enumerate([6, (step or 0) + 1, arm + 1, 0.1, not counted, at + 1, data + "x"]):
+        changed = [*fields[:place], other, *fields[place + 1 :]]
+        assert not fits(crc, *changed) or changed == fields
+    for place, strange in itertools.product((0, 1, 2, 3, 5, 6), ("\0x", b"x", [1], 2**70)):
+        assert not fits(crc, *fields[:place], strange, *fields[place + 1 :])

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
+from brigand.storage.checksums import checksum, fits
 from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
 from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
@@ -31,8 +32,9 @@ def _with_rewards() -> Select[Any]:
         joined = joined.outerjoin(other, same & (other.c.kind == KINDS[kind]))
     columns = (asked.c.step, asked.c.arm, asked.c.at, asked.c.data)
     rewards = (told.c.value, told.c.counted, told.c.at, default.c.value, default.c.counted, default.c.at)
+    checks = (asked.c.crc, told.c.crc, default.c.crc)
     wanted = (asked.c.bandit_id == bindparam("bandit")) & (asked.c.kind == KINDS[ASK])
-    return sa.select(*columns, *rewards).select_from(joined).where(wanted).order_by(asked.c.step)
+    return sa.select(*columns, *rewards, *checks).select_from(joined).where(wanted).order_by(asked.c.step)
 
 
 def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
@@ -41,25 +43,17 @@ def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
 
 # Statements are built once, so that SQLAlchemy compiles each only once, too.
 _E, _S, _B = EVENTS.c, SNAPSHOTS.c, BANDITS.c
+_event = (_E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _E.crc, _E.seq)
 _step = sa.literal_column("asked.step", sa.BigInteger)
 
 LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
 IDENTITY = sa.select(_B.uid, _B.definition).where(_B.id == bindparam("bandit"))
 _version = sa.select(SCHEMA.c.version).scalar_subquery()
-SINCE = (
-    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _version)
-    .where(_E.seq > bindparam("seq"))
-    .order_by(_E.seq)
-)
+SINCE = _of_bandit(EVENTS, *_event, _version).where(_E.seq > bindparam("seq")).order_by(_E.seq)
 ARMS = (
-    _of_bandit(EVENTS, _E.data, _version).where(_E.step.is_(None) & (_E.kind == KINDS[ADD])).order_by(_E.seq)
+    _of_bandit(EVENTS, *_event, _version).where(_E.step.is_(None) & (_E.kind == KINDS[ADD])).order_by(_E.seq)
 )
-PAGE = (
-    _of_bandit(EVENTS, _E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _E.seq)
-    .where(_E.seq > bindparam("seq"))
-    .order_by(_E.seq)
-    .limit(bindparam("limit"))
-)
+PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.seq).limit(bindparam("limit"))
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
 DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
@@ -129,11 +123,12 @@ class Reading:
         Raises
         ------
         StorageError
-            The store cannot be read, or another version of Brigand has changed its tables since then.
+            The store cannot be read, or a line of the log is damaged, or another version of Brigand has
+            changed the tables since then.
         """
         rows = self._rows(SINCE, seq=seq)
         _check_version(rows)
-        return list(map(_event, rows))
+        return [_read(row, number) for number, row in enumerate(rows, seq + 1)]
 
     def pages(self, after: int = 0) -> Iterator[list[Event]]:
         """Yield the events after a number, in order, in lists that are not too long.
@@ -141,14 +136,11 @@ class Reading:
         Raises
         ------
         StorageError
-            The store cannot be read, or the transaction is over.
+            The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
         while rows := self._tuples(PAGE, seq=after, limit=PAGE_SIZE):
-            yield [
-                Event(NAMES.get(kind) or f"kind {kind}", step, arm, value, bool(counted), at, data)
-                for kind, step, arm, value, counted, at, data, _ in rows
-            ]
-            after = rows[-1][-1]
+            yield [_read(row, number) for number, row in enumerate(rows, after + 1)]
+            after += len(rows)
 
     def identity(self) -> tuple[str, str] | None:
         """Return the bandit's uid and definition, None if it is not there any more.
@@ -167,11 +159,12 @@ class Reading:
         Raises
         ------
         StorageError
-            The store cannot be read.
+            The store cannot be read, or a line of the log is damaged.
         """
         found: dict[int, Found] = {}
         for start in range(0, len(steps), CHUNK):
             for row in self._rows(DECISIONS, steps=steps[start : start + CHUNK]):
+                _check_decision(row)
                 found[row[0]] = _found(_logged(row))
         return found
 
@@ -206,19 +199,19 @@ class Reading:
         Raises
         ------
         StorageError
-            The store cannot be read, or the transaction is over.
+            The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
         return (_logged(row) for page in self.history_pages(after_step, limit) for row in page)
 
     def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Sequence[Fields]]:
-        """Yield the same in lists that are not too long, of rows with the fields of `Logged`.
+        """Yield the same in lists that are not too long, of rows that begin with the fields of `Logged`.
 
         What is true or false there is None where there is no reward.
 
         Raises
         ------
         StorageError
-            The store cannot be read, or the transaction is over.
+            The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
         after = after_step
         while limit is None or limit > 0:
@@ -226,6 +219,8 @@ class Reading:
             rows = self._tuples(HISTORY, after=after, limit=few)
             if not rows:
                 return
+            for row in rows:
+                _check_decision(row)
             yield rows
             after, limit = rows[-1][0], None if limit is None else limit - len(rows)
 
@@ -240,7 +235,7 @@ class Reading:
         rows = self._rows(ARMS)
         _check_version(rows)
         try:
-            return [str(json.loads(row[0])["name"]) for row in rows]
+            return [str(json.loads(_read(row, row.seq).data)["name"]) for row in rows]
         except (TypeError, ValueError, LookupError, RecursionError) as error:
             raise StorageError(f"the log is damaged: an arm's name is {error!r}.") from error
 
@@ -303,16 +298,19 @@ def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
         raise InvalidValueError(f"numbers in a log are finite, not {event.value} at {event.at}.")
     if "\0" in event.data:
         raise InvalidValueError(f"text with U+0000 cannot be stored: {event.data!r}.")
+    kind, step, arm, value, counted, at, data = event
+    value = None if value is None else float(value)  # an integer would come back as one
     return {
         "bandit_id": bandit_id,
         "seq": seq,
-        "kind": KINDS[event.kind],
-        "step": event.step,
-        "arm": event.arm,
-        "value": None if event.value is None else float(event.value),  # an integer would come back as one
-        "counted": event.counted,
-        "at": event.at,
-        "data": event.data,
+        "kind": KINDS[kind],
+        "step": step,
+        "arm": arm,
+        "value": value,
+        "counted": counted,
+        "at": at,
+        "data": data,
+        "crc": checksum(KINDS[kind], step, arm, value, counted, at, data),
     }
 
 
@@ -325,12 +323,30 @@ def _check_version(rows: Sequence[Row]) -> None:
         )
 
 
-def _event(row: Row) -> Event:
-    return Event(NAMES.get(row[0]) or f"kind {row[0]}", *row[1:7])
+def _read(row: Fields, number: int) -> Event:
+    """Return the event in a row with the columns `_event`; it must have the number that is next."""
+    kind, step, arm, value, counted, at, data, crc, seq = row[:9]
+    if seq != number:
+        raise StorageError(f"the log is damaged: line {number} is not there.")
+    if not fits(crc, kind, step, arm, value, counted, at, data):
+        raise StorageError(f"line {number} of the log is damaged: its checksum does not fit.")
+    return Event(NAMES.get(kind) or f"kind {kind}", step, arm, value, bool(counted), at, data)
+
+
+def _check_decision(row: Fields) -> None:
+    """Refuse what `_with_rewards` selects, if the decision or its reward is not as it was written."""
+    step, arm, at, data, value, counted, told_at, default, learned, default_at, asked, told, defaulted = row
+    fit = fits(asked, KINDS[ASK], step, arm, None, True, at, data)
+    if told_at is not None:
+        fit &= fits(told, KINDS[TELL], step, arm, value, counted, told_at, "")
+    if default_at is not None:
+        fit &= fits(defaulted, KINDS[DEFAULT], step, arm, default, learned, default_at, "")
+    if not fit:
+        raise StorageError(f"the log is damaged at decision {step!r}: a checksum does not fit.")
 
 
 def _logged(row: Fields) -> Logged:
-    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at = row
+    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at, *_ = row
     return Logged(
         step, arm, asked_at, data, value, bool(counted), told_at, default, bool(learned), default_at
     )

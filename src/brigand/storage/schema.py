@@ -15,9 +15,8 @@ from sqlalchemy import Column, Connection, Table
 from brigand.errors import StorageError
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
 
-VERSION = 1
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
-"""For each version, the step from it to the next one; it runs inside a transaction."""
+VERSION = 2
+"""Since 2, events have checksums, and old ones can be pruned."""
 
 KINDS = {ASK: 1, TELL: 2, DEFAULT: 3, ADD: 4, REMOVE: 5}
 """Kinds of events and their codes in the column ``kind``."""
@@ -66,8 +65,10 @@ EVENTS = Table(
     Column("counted", sa.Boolean, nullable=False),
     Column("at", sa.Double, nullable=False),
     Column("data", sa.Text, nullable=False),
+    Column("crc", sa.BigInteger),
     sqlite_with_rowid=False,
 )
+"""Without `crc` are the events that were written before there were checksums."""
 
 # A decision has at most one tell and one default. Events of arms have no step, and NULLs never collide.
 sa.Index("brigand_events_step", EVENTS.c.bandit_id, EVENTS.c.step, EVENTS.c.kind, unique=True)
@@ -79,6 +80,24 @@ SNAPSHOTS = Table(
     Column("seq", sa.BigInteger, nullable=False),
     Column("state", sa.Text, nullable=False),
 )
+
+BASES = Table(
+    "brigand_bases",
+    METADATA,
+    Column("bandit_id", sa.Integer, primary_key=True),
+    Column("seq", sa.BigInteger, nullable=False),
+    Column("state", sa.Text, nullable=False),
+)
+"""The states that pruned events led to, and the number of the last one; whose log is whole has none."""
+
+
+def _from_1(connection: Connection) -> None:
+    connection.exec_driver_sql(f"ALTER TABLE {EVENTS.name} ADD COLUMN crc BIGINT")
+    BASES.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1}
+"""For each version, the step from it to the next one; it runs inside a transaction."""
 
 
 def found(connection: Connection, shown: str) -> int | None:

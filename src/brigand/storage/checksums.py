@@ -1,0 +1,36 @@
+"""The checksum of an event: a changed row is found wherever it is read."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+FIELDS = struct.Struct("<BBqqdd")
+"""Kind; which of step, value and counted there are; step, arm, value, time. The data follow."""
+
+
+def checksum(
+    kind: int, step: int | None, arm: int, value: float | None, counted: bool, at: float, data: str
+) -> int:
+    """Return the CRC-32 of a row of ``brigand_events``, without its bandit and its number.
+
+    Numbers of one bandit have no gaps, so a row with a changed number is found by that.
+
+    Raises
+    ------
+    TypeError, ValueError, AttributeError, struct.error
+        The fields are of no row.
+    """
+    there = (step is not None) + 2 * (value is not None) + 4 * bool(counted)
+    fields = FIELDS.pack(kind, there, step or 0, arm, 0.0 if value is None else value, at)
+    return zlib.crc32(data.encode("utf-8", "surrogatepass"), zlib.crc32(fields))
+
+
+def fits(crc: int | None, *fields: object) -> bool:
+    """Return whether a row is as it was written; rows of version 1 of the tables have no checksum."""
+    if crc is None:
+        return True
+    try:
+        return checksum(*fields) == crc  # type: ignore[arg-type]
+    except (TypeError, ValueError, AttributeError, struct.error):
+        return False
