@@ -638,6 +638,20 @@ def test_a_bandit_is_copied_and_deleted_and_a_store_backed_up(shop, monkeypatch)
     assert shop("tell", "shop", made["id"], "0.5", "--store", "kept.db").stdout == "learned\n"
 
 
+def test_old_decisions_are_dropped(shop):
+    first = json.loads(shop("ask", "shop", "--json").stdout)
+    shop("ask", "shop", "-n", "3")
+    none = shop("prune", "shop", "--before", "2026-01-01", "--yes")
+    assert none.stdout == "0 decisions of shop were dropped\n"
+    assert shop("prune", "shop", "--before", "2199-01-01T00:00Z").stderr == (
+        "Error: drop the decisions of 'shop' that were made before 2199-01-01T00:00Z? Say so with --yes.\n"
+    )
+    done = shop("prune", "shop", "--before", "2199-01-01T00:00Z", "--yes")
+    assert done.stdout == "3 decisions of shop were dropped\n"
+    assert "has dropped decision 1," in shop("tell", "shop", first["id"], "1").stderr
+    assert "4 decisions" in shop("show", "shop", "--once").stdout
+
+
 def test_no_password_is_printed(brigand, request):
     with a_store("postgresql", request) as url:
         secret = make_url(url).set(password="hidden").render_as_string(hide_password=False)
@@ -712,6 +726,8 @@ MISTAKES = [
     (("copy", "shop", "--to", "no/x.db"), "there is no folder"),
     (("delete", "shpo", "--yes"), "Did you mean 'shop'?"),
     (("delete", "shop"), "Say so with --yes"),
+    (("prune", "shop", "--before", "yesterday"), "'yesterday' is no time: give ISO 8601, or seconds since"),
+    (("prune", "shop", "--before", "1"), "Say so with --yes"),
     (("lists",), "No such command 'lists'"),
 ]
 

@@ -74,9 +74,10 @@ def test_a_reward_that_names_another_arm_than_its_decision_is_noticed(store):
 
 def test_a_state_is_believed_only_if_its_checksum_fits(store):
     with br.Bandit.open(store, "shop") as bandit:
-        expected, arm = bandit.summary(), bandit._session.engine.header.tobytes()
+        expected = bandit.summary()
         with bandit._session.lock, bandit._session as session:
             session._state_is_due = True
+        arm = bandit._session.engine.header.tobytes()
     rng = random.Random(0)
     with contextlib.closing(sqlite3.connect(store)) as connection:
         ((text,),) = connection.execute("SELECT state FROM brigand_snapshots").fetchall()
@@ -86,7 +87,8 @@ def test_a_state_is_believed_only_if_its_checksum_fits(store):
         change(store, ("UPDATE brigand_snapshots SET state = ?", (wrong,)))
         with br.Bandit.open(store, "shop") as bandit:
             assert bandit.summary().equals(expected)
-            assert bandit._session.engine.header.tobytes() == arm
+            with bandit._session.reading() as session:
+                assert session.engine.header.tobytes() == arm
 
 
 def test_a_snapshot_with_another_number_is_refused():

@@ -1,5 +1,6 @@
 """Calls inside calls, forks beside threads, and clocks that are wrong once."""
 
+import concurrent.futures
 import os
 import signal
 import threading
@@ -148,3 +149,21 @@ def test_the_databases_clock_decides_where_there_is_one(request, monkeypatch):
         monkeypatch.setattr("brigand.live.bandit._time_of", lambda clock: ahead)
         bandit.ask()
         assert bandit.summary()["defaulted"].sum() == 0
+
+
+def test_who_reads_does_not_wait_for_who_waits_for_the_store(url):
+    with (
+        br.Bandit(["a", "b"], FE, seed=0, store=url, name="x") as bandit,
+        br.Bandit.open(url, "x") as other,
+        concurrent.futures.ThreadPoolExecutor() as threads,
+    ):
+        bandit.tell(bandit.ask(), 0.5)
+        with other._session.lock, other._session:  # it has the store's lock
+            asked = threads.submit(bandit.ask)
+            while bandit._session._lock.acquire(blocking=False):
+                bandit._session._lock.release()
+            for read in (bandit.summary, bandit.arms, bandit.history, bandit.snapshot):
+                threads.submit(read).result(timeout=30)
+            assert not asked.done()
+        assert asked.result(timeout=30).step == 2
+        assert bandit.summary()["asked"].sum() == 2

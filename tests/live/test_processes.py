@@ -236,7 +236,8 @@ def scene_arms_change(url):
         else:
             assert event.counted == (event.arm in in_service)
     Twin(bandit)
-    return len(bandit._session.engine.names)
+    with bandit._session.reading() as session:
+        return len(session.engine.names)
 
 
 def test_nobody_gets_an_arm_that_another_process_removed(warm, url):

@@ -340,13 +340,39 @@ def delete(
     """Delete a bandit and all of its decisions, for good."""
     from brigand.live.stores import delete
 
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InvalidValueError(f"delete {name!r} with all of its decisions? Say so with --yes.")
-        typer.confirm(f"Delete {label(name)} with all of its decisions?", abort=True)
+    _confirm(f"delete {name!r} with all of its decisions", yes)
     with store_named():
         delete(store, name)
     typer.echo(f"{label(name)} is not in {store_label(store)} any more")
+
+
+@app.command()
+def prune(
+    name: Name,
+    before: Annotated[str, typer.Option(help="ISO 8601, UTC, or seconds since 1970.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Drop decisions that were made before a time, with their rewards, for good; what was learned stays.
+
+    No reward can be told to them any more. For some policies the bandit takes no new arms afterwards.
+    """
+    from brigand.cli.bandit_import import time_of
+
+    time = time_of(before)
+    _confirm(f"drop the decisions of {name!r} that were made before {before}", yes)
+    with stoppable("what is left to drop goes with the next prune"), _opened(store, name) as bandit:
+        dropped = bandit.prune(time)
+    typer.echo(f"{counted(dropped, 'decision')} of {label(name)} were dropped")
+
+
+def _confirm(what: str, yes: bool) -> None:
+    """Ask whether something shall be done that cannot be undone, unless that was said."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidValueError(f"{what}? Say so with --yes.")
+    typer.confirm(f"{what[0].upper()}{visible(what[1:])}?", abort=True)
 
 
 @contextmanager

@@ -226,9 +226,23 @@ def _float(cell: object) -> float | None:
 
 
 def _time(cell: object, here: str, column: str) -> float | None:
-    """Return a time in seconds since the epoch; one without a zone is UTC."""
+    """Return a time in seconds since the epoch, None if there is none."""
     if cell is None or (isinstance(cell, str) and not cell.strip()):
         return None
+    try:
+        return time_of(cell)
+    except InvalidValueError as error:
+        _refuse(here, column, str(error))
+
+
+def time_of(cell: object) -> float:
+    """Return a time in seconds since the epoch; one without a zone is UTC.
+
+    Raises
+    ------
+    InvalidValueError
+        It is none.
+    """
     moment = cell if isinstance(cell, datetime) else None
     value = _float(cell) if moment is None else None
     if value is not None:
@@ -238,9 +252,9 @@ def _time(cell: object, here: str, column: str) -> float | None:
             moment = moment or datetime.fromisoformat(str(cell).strip())
             value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
-            _refuse(here, column, f"{cell!r} is no time: give ISO 8601, or seconds since 1970.")
+            raise InvalidValueError(f"{cell!r} is no time: give ISO 8601, or seconds since 1970.") from None
     if not EARLIEST <= value < LATEST:
-        _refuse(here, column, f"{cell!r} is not between 1900 and 2200; numbers are seconds since 1970.")
+        raise InvalidValueError(f"{cell!r} is not between 1900 and 2200; numbers are seconds since 1970.")
     return value
 
 

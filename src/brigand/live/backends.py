@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from brigand.errors import InvalidValueError, StorageError, UnknownNameError
+from brigand.live.bases import Base
 from brigand.live.damage import seal
 from brigand.live.engine import Engine
 from brigand.live.identity import Identity
@@ -16,7 +17,7 @@ from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
 from brigand.policies.base import Policy
 from brigand.spec import importing_only, modules_of, names_in
-from brigand.storage.events import Event, Found, Logged
+from brigand.storage.events import Event, Found, Logged, Record
 from brigand.storage.place import Place, store_url
 from brigand.storage.store import BUSY_TIMEOUT, Store, open_store
 
@@ -27,12 +28,16 @@ class Log(Protocol):
     def since(self, seq: int) -> list[Event]: ...  # noqa: D102
     def now(self) -> float: ...  # noqa: D102
     def identity(self) -> tuple[str, str] | None: ...  # noqa: D102
+    def pages(self) -> Iterator[list[Event]]: ...  # noqa: D102
+    def base(self) -> tuple[int, str] | None: ...  # noqa: D102
+    def arms(self) -> list[tuple[int, Event]]: ...  # noqa: D102
     def steps(self) -> int: ...  # noqa: D102
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]: ...  # noqa: D102
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102
     def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102
     def append(self, events: Sequence[Event], after: int) -> None: ...  # noqa: D102
     def save(self, seq: int, state: str) -> None: ...  # noqa: D102
+    def rebase(self, seq: int, state: str) -> None: ...  # noqa: D102
 
 
 class Backend(Protocol):
@@ -42,12 +47,16 @@ class Backend(Protocol):
     ----------
     durable : bool
         Whether it outlives the process: then events also hold reasons, and the state of the generator.
+    identity : tuple or None
+        What `Log.identity` must return; another bandit is there if it does not.
     """
 
     durable: bool
+    identity: tuple[str, str] | None
 
     def writing(self) -> AbstractContextManager[Any]: ...  # noqa: D102
     def reading(self) -> AbstractContextManager[Any]: ...  # noqa: D102
+    def drop(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -56,22 +65,24 @@ class InMemory:
 
     Parameters
     ----------
-    state : str
-        The state after the first `seq` events, as `seal` writes it.
-    seq : int
+    log : MemoryLog
     """
 
     durable = False
+    identity: tuple[str, str] | None = None
 
-    def __init__(self, state: str, seq: int) -> None:
-        self._log = MemoryLog()
-        self._log.save(seq, state)
+    def __init__(self, log: MemoryLog) -> None:
+        self._log = log
 
     def writing(self) -> MemoryLog:
         """Return the log."""
         return self._log
 
     reading = writing
+
+    def drop(self) -> None:
+        """Drop what comes before the beginning of the log."""
+        self._log = self._log.pruned()
 
     def close(self) -> None:
         """Do nothing."""
@@ -83,15 +94,16 @@ class InStore:
     Parameters
     ----------
     store : Store
-    number : int
+    record : Record
         Of the bandit there.
     """
 
     durable = True
 
-    def __init__(self, store: Store, number: int) -> None:
+    def __init__(self, store: Store, record: Record) -> None:
         self._store = store
-        self._number = number
+        self._number = record.id
+        self.identity: tuple[str, str] | None = record.uid, record.definition
 
     def writing(self) -> AbstractContextManager[Any]:
         """Return a transaction that writes."""
@@ -100,6 +112,13 @@ class InStore:
     def reading(self) -> AbstractContextManager[Any]:
         """Return a transaction that reads."""
         return self._store.reading(self._number)
+
+    def drop(self) -> None:
+        """Drop what comes before the beginning of the log, a page at a time: others go on meanwhile."""
+        more = True
+        while more:
+            with self.writing() as log:
+                more = log.drop()
 
     def close(self) -> None:
         """Close the store."""
@@ -123,8 +142,11 @@ def create(
     now: float,
     busy_timeout: float = BUSY_TIMEOUT,
     state: dict[str, Any] | None = None,
+    base: Base | None = None,
 ) -> Opened:
     """Make a bandit with its first events, and the state after them unless it is to be replayed.
+
+    With a base, they are the events from the last that it has seen.
 
     Raises
     ------
@@ -135,21 +157,23 @@ def create(
     """
     if state is None:
         state = Engine.replay(settings, events).to_json()
+    last = len(events) if base is None else base[0] - 1 + len(events)
+    sealed = seal(last, state)
     if store is None:
-        backend = InMemory(seal(len(events), state), len(events))
-        backend.writing().append(events, 0)
-        return Opened(backend, settings, ids)
+        log = MemoryLog(events, base)
+        log.save(last, sealed)
+        return Opened(InMemory(log), settings, ids)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
     require_importable(settings)
     opened = open_store(store_url(store), create=True, busy_timeout=busy_timeout)
     definition = json.dumps(settings.to_json())
     try:
-        record = opened.create(name, ids.text, definition, events, seal(len(events), state), now)
+        record = opened.create(name, ids.text, definition, events, sealed, now, base)
     except BaseException:
         opened.close()
         raise
-    return Opened(InStore(opened, record.id), settings, ids)
+    return Opened(InStore(opened, record), settings, ids)
 
 
 def require_importable(settings: Settings) -> None:
@@ -215,7 +239,7 @@ def find(store: Place, name: str, allow: Iterable[str] = (), busy_timeout: float
         record = opened.find(name)
         with importing_only(allow):
             settings = Settings.from_json(_definition(name, record.definition))
-        return Opened(InStore(opened, record.id), settings, identity_of(name, record.uid))
+        return Opened(InStore(opened, record), settings, identity_of(name, record.uid))
     except BaseException:
         opened.close()
         raise

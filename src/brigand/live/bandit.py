@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
@@ -500,7 +501,48 @@ class Bandit:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
         with self._session.reading() as session:
             seq, state = session.seq, session.engine.to_json()
-        return snapshots.write(self._ids, self._settings, state, self._session.pages(seq))
+        return snapshots.write(self._ids, self._settings, state, *self._session.whole(seq))
+
+    def prune(self, before: float | datetime) -> int:
+        """Drop decisions that were made before a time, with their rewards: what was learned stays.
+
+        The bandit goes on as if all were there, and `summary` counts all. But `history` has only what is
+        left, and a reward can be told to that only. With a `reward_timeout`, decisions that wait for their
+        rewards stay, with all that came later; without one nothing tells that a reward may still come, so
+        take a time before which none is missed. The last decision always stays.
+
+        What was dropped cannot be replayed: a policy for which a new arm needs the whole log takes none any
+        more, and a version of Brigand that keeps the policy's state in another way cannot go on. For such a
+        policy, what came before the last new arm stays until that is older, too.
+
+        Parameters
+        ----------
+        before : float or datetime
+            Seconds since the epoch; a `datetime` without a zone is UTC.
+
+        Returns
+        -------
+        int
+            How many decisions were dropped.
+
+        Raises
+        ------
+        InvalidValueError
+            The state of the policy could not be read again, as that of one of your own may be.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> from datetime import datetime
+        >>> bandit = br.Bandit(["red", "green"], "FE-Linear")
+        >>> past = br.Past("red", 0.5, datetime(2026, 1, 1), datetime(2026, 1, 2))
+        >>> ids = bandit.record([past, past, ("green", 0.25)])
+        >>> bandit.prune(datetime(2026, 2, 1))
+        2
+        >>> len(bandit.history()), bandit.summary()["told"].to_dict()
+        (1, {'red': 2, 'green': 1})
+        """
+        return self._session.prune(seconds("before", before))
 
     @classmethod
     def restore(
@@ -523,9 +565,9 @@ class Bandit:
             It is no snapshot, a damaged one or one of a newer version, or its policy needs a module that is
             not allowed.
         """
-        ids, settings, events, state = snapshots.read(snapshot, listed(allow, "allow"))
+        ids, settings, events, state, base = snapshots.read(snapshot, listed(allow, "allow"))
         bandit = cls.__new__(cls)
-        new = (store, name, ids, settings, events, clock(), busy_timeout, state)
+        new = (store, name, ids, settings, events, clock(), busy_timeout, state, base)
         bandit._start(backends.create(*new), name, clock)
         return bandit
 
@@ -553,9 +595,10 @@ class Bandit:
             fresh: dict[int, float] = {}
             for step, reward in given:  # what is refused is refused before anything moves
                 if step not in found:
-                    raise UnknownDecisionError(
-                        f"bandit {self._title} has made no decision number {step} yet."
-                    )
+                    was = f"has made no decision number {step} yet"
+                    if step <= session.engine.steps:
+                        was = f"has dropped decision {step}, to which no reward can be told any more (prune)"
+                    raise UnknownDecisionError(f"bandit {self._title} {was}.")
                 told = found[step].told
                 before = fresh.setdefault(step, reward) if told is None else told
                 if before != reward:

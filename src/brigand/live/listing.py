@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from brigand.errors import StorageError
+from brigand.live import bases
 from brigand.storage.events import ADD, Overview
 from brigand.storage.place import Place, store_url
 from brigand.storage.schema import KINDS
@@ -54,14 +56,15 @@ def _listed(found: Overview) -> Listed:
         policy, arms = json.loads(record.definition)["policy"], _arms(found)
         if isinstance(policy, dict) and isinstance(found.steps, int):
             return Listed(record.name, policy, arms, found.steps, record.created_at)
-    except (TypeError, ValueError, LookupError, RecursionError):
+    except (TypeError, ValueError, LookupError, RecursionError, StorageError):
         pass
     return Listed(record.name, {}, [], 0, record.created_at, damaged=True)
 
 
 def _arms(found: Overview) -> list[str]:
     """Return the arms in service."""
-    names, rows = list[str](), set[int]()
+    known, serving = bases.names(found.base)
+    names, rows = list(known), set(serving)
     for code, arm, data in found.arm_changes:
         if code == KINDS[ADD]:
             names.append(str(json.loads(data)["name"]))

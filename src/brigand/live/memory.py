@@ -5,19 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from brigand.storage.events import ASK, DEFAULT, TELL, Event, Found, Logged
+from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
 
 
 class MemoryLog:
-    """All events, and where those of a decision are. A context: after an error, all is as before it."""
+    """All events, and where those of a decision are. A context: after an error, all is as before it.
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
+    Parameters
+    ----------
+    events : sequence of Event
+        From the beginning.
+    base : tuple, optional
+        The number of the first event, a decision, and the state after it, if the log was pruned.
+    """
+
+    def __init__(self, events: Sequence[Event], base: tuple[int, str] | None = None) -> None:
+        self._events = list(events)
         self._asks: list[Event] = []
         self._tells: dict[int, Event] = {}
         self._defaults: dict[int, Event] = {}
         self._indexed = 0
         self._before = 0
+        self._base = base
+        self._dropped = 0 if base is None else base[0] - 1
+        self._steps_dropped = 0 if base is None else (events[0].step or 1) - 1
         self._snapshot: tuple[int, str] | None = None
 
     def __enter__(self) -> MemoryLog:
@@ -37,21 +48,34 @@ class MemoryLog:
         """Return nothing: no one else can put another log in its place."""
 
     def since(self, seq: int) -> list[Event]:
-        """Return the events after the first `seq`."""
-        return self._events[seq:]
+        """Return the events after the first `seq`; none if some of them were pruned."""
+        return [] if seq < self._dropped else self._events[seq - self._dropped :]
+
+    def pages(self) -> Iterator[list[Event]]:
+        """Yield all events."""
+        yield self._events.copy()
+
+    def base(self) -> tuple[int, str] | None:
+        """Return the number of the first event and the state after it, if the log was pruned."""
+        return self._base
+
+    def arms(self) -> list[tuple[int, Event]]:
+        """Return the events that added arms, with their numbers."""
+        events = enumerate(self._events, self._dropped + 1)
+        return [(number, event) for number, event in events if event.kind == ADD]
 
     def steps(self) -> int:
         """Return how many decisions there are."""
         self._index()
-        return len(self._asks)
+        return self._steps_dropped + len(self._asks)
 
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]:
         """Return those of some decisions that exist, by step."""
         self._index()
-        return {step: self._found(step) for step in steps if 0 < step <= len(self._asks)}
+        return {step: self._found(step) for step in steps if self._steps_dropped < step <= self.steps()}
 
     def _found(self, step: int) -> Found:
-        arm = self._asks[step - 1].arm
+        arm = self._asks[step - self._steps_dropped - 1].arm
         tell, default = self._tells.get(step), self._defaults.get(step)
         if tell is None:
             return Found(arm, None, False, default and default.value)
@@ -65,7 +89,7 @@ class MemoryLog:
         """Find the events of each decision. If this is interrupted, the next call goes on."""
         while self._indexed < len(self._events):
             event = self._events[self._indexed]
-            if event.kind == ASK and event.step == len(self._asks) + 1:
+            if event.kind == ASK and event.step == self._steps_dropped + len(self._asks) + 1:
                 self._asks.append(event)
             elif event.kind == TELL and event.step:
                 self._tells[event.step] = event
@@ -76,8 +100,9 @@ class MemoryLog:
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
         """Yield decisions after a step, in order."""
         self._index()
-        end = None if limit is None else after_step + limit
-        for step, ask in enumerate(self._asks[after_step:end], start=after_step + 1):
+        start = max(0, after_step - self._steps_dropped)
+        end = None if limit is None else start + limit
+        for step, ask in enumerate(self._asks[start:end], start=self._steps_dropped + start + 1):
             tell, default = self._tells.get(step), self._defaults.get(step)
             yield Logged(
                 step,
@@ -99,3 +124,14 @@ class MemoryLog:
     def save(self, seq: int, state: str) -> None:
         """Keep the state after `seq` events."""
         self._snapshot = seq, state
+
+    def rebase(self, seq: int, state: str) -> None:
+        """Let the log begin with event number `seq`, a decision, after which the bandit had a state."""
+        self._base = seq, state
+        self._snapshot = None
+
+    def pruned(self) -> MemoryLog:
+        """Return a copy without what comes before the beginning of the log."""
+        if self._base is None:
+            return self
+        return MemoryLog(self._events[self._base[0] - 1 - self._dropped :], self._base)

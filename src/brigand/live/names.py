@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from brigand import checks
-from brigand.errors import InvalidValueError
+from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.events import ADD, Event
 
 JOINS = ', "joins": true}'
@@ -21,6 +21,20 @@ def name_data(name: str, *, joins: bool = False) -> str:
     It is in ASCII, so that any string can be kept.
     """
     return json.dumps({"name": name, "joins": True} if joins else {"name": name})
+
+
+def name_of(event: Event) -> str:
+    """Return the name of an arm that an event adds.
+
+    Raises
+    ------
+    StorageError
+        Its data are damaged.
+    """
+    try:
+        return str(json.loads(event.data)["name"])
+    except (TypeError, ValueError, LookupError, RecursionError) as error:
+        raise StorageError(f"the log is damaged: an arm's name is {error!r}.") from error
 
 
 def joins(event: Event) -> bool:

@@ -12,19 +12,20 @@ An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. 
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
-from brigand.errors import BrigandError, StorageError
+from brigand.errors import BrigandError, InvalidValueError, StorageError
+from brigand.live import bases
 from brigand.live.backends import Backend, Log
+from brigand.live.bases import Base
 from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
-from brigand.live.names import needs_row
+from brigand.live.names import name_of, needs_row
 from brigand.live.settings import Settings
 from brigand.storage.events import DEFAULT, TELL, Event
 from brigand.storage.records import PAGE_SIZE
@@ -68,12 +69,12 @@ class Session:
         _SESSIONS.add(self)
         self._seq = 0
         self._last: Event | None = None  # that with number `_seq`
-        self._identity: tuple[str, str] | None = None
         self._stale = True
         self._moved = False
         self._state_is_due = False
         self._marks: dict[int, Any] = {}  # of the generator after so many events, if the log does not have it
         self._transaction: AbstractContextManager[Any] | None = None
+        self._reader: Session | None = None
 
     def __enter__(self) -> Session:
         if self._stale:
@@ -90,11 +91,12 @@ class Session:
 
     @property
     def lock(self) -> AbstractContextManager[object]:  # noqa: D102
-        if self._lock._is_owned():  # type: ignore[attr-defined]
-            raise StorageError(
-                "this thread is in the middle of another call of this bandit, which a signal handler, or the "
-                "clock, interrupts: note down what to do, and do it when that call has ended."
-            )
+        for session in (self, self._reader):
+            if session is not None and session._lock._is_owned():  # type: ignore[attr-defined]
+                raise StorageError(
+                    "this thread is in the middle of another call of this bandit, which a signal handler, or "
+                    "the clock, interrupts: note down what to do, and do it when that call has ended."
+                )
         return self._lock
 
     @property
@@ -104,15 +106,25 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Give the context of an operation that only reads; it has the lock."""
-        with self.lock:
-            self._begin(self._backend.reading)
+        """Give an operation that only reads the session to use.
+
+        That of a store is another one, with an engine and a lock of its own: who reads does not wait for a
+        writer that waits for the store.
+        """
+        lock, session = self.lock, self
+        if self._backend.durable:
+            if self._reader is None:
+                self._reader = Session(self._backend, self._settings)
+            session = self._reader
+            lock = session.lock
+        with lock:
+            session._begin(session._backend.reading)
             try:
-                yield self
+                yield session
             except BaseException as error:
-                self._end(type(error), error, error.__traceback__)
+                session._end(type(error), error, error.__traceback__)
                 raise
-            self._end(None, None, None)
+            session._end(None, None, None)
 
     def _begin(self, transaction: Callable[[], AbstractContextManager[Any]]) -> None:
         if self._transaction is not None:
@@ -170,36 +182,26 @@ class Session:
                     return
             else:
                 self._marks.clear()
-        self._identity = self._check_identity(self.log)
+        self._check_identity(self.log)
         self._load()
         self._stale = False
 
-    def _check_identity(self, log: Log) -> tuple[str, str] | None:
-        """Return whose log it is: that of the bandit that was opened, or there is an error."""
-        identity = log.identity()
-        if identity != self._identity and self._identity is not None:
+    def _check_identity(self, log: Log) -> None:
+        """Refuse a log that is not of the bandit that was opened."""
+        if log.identity() != self._backend.identity:
             raise StorageError(
                 "the store holds another bandit in its place now, or none: "
                 "a file was put in place of the one that was opened. Open the bandit again."
             )
-        return identity
 
     def _load(self) -> None:
-        """Make the engine from the snapshot and the events after it, or from all events."""
-        found = self.log.snapshot()
-        if found is not None:
-            seq, text = found
-            state = unseal(seq, text)
-            engine = None if state is None else Engine.from_json(self._settings, state)
-            known = self.log.since(seq - 1)  # from the last event that it has seen
-            if engine is not None and state is not None and known and not any(map(needs_row, known[1:])):
-                self._check(engine, known[1:]).check(known[1:], seq + 1)
-                if self._settings.reward_timeout is not None:
-                    self._wait(engine, state["resolved"], known[1:])
-                engine.apply(known[1:])
-                if engine.steps == self.log.steps():
-                    self._use(engine, seq - 1 + len(known), known[-1])
-                    return
+        """Make the engine from the snapshot and the events after it, or from the base or all events."""
+        found, base = self.log.snapshot(), self.log.base()
+        if found is not None and self._go_on(found, base):
+            return
+        if base is not None:
+            self._go_on_from_base(base)
+            return
         events = self.log.since(0)
         if not events:
             raise StorageError("the store is damaged: it holds no event of this bandit.")
@@ -211,6 +213,35 @@ class Session:
             if generator is not None:
                 engine.wind_to(generator)
         self._use(engine, len(events), events[-1])
+
+    def _go_on(self, snapshot: tuple[int, str], base: Base | None) -> bool:
+        """Make the engine from a snapshot and the events after it; return whether it can be."""
+        seq, text = snapshot
+        state = unseal(seq, text)
+        engine = None if state is None else Engine.from_json(self._settings, state)
+        known = self.log.since(seq - 1)  # from the last event that it has seen
+        if engine is None or state is None or not known or any(map(needs_row, known[1:])):
+            return False
+        self._check(engine, known[1:]).check(known[1:], seq + 1)
+        if self._settings.reward_timeout is not None:
+            if base is not None and state["resolved"] < bases.first_step(base) - 1:
+                return False
+            self._wait(engine, state["resolved"], known[1:])
+        engine.apply(known[1:])
+        if engine.steps != self.log.steps():
+            return False
+        self._use(engine, seq - 1 + len(known), known[-1])
+        return True
+
+    def _go_on_from_base(self, base: Base) -> None:
+        """Make the engine from a base and the events after it, or there is an error."""
+        engine, seq = bases.read(self._settings, base), base[0]
+        known = self.log.since(seq - 1)
+        if not known or any(map(needs_row, known[1:])):
+            raise StorageError("the store is damaged: the log does not go on from where it was pruned.")
+        self._check(engine, known[1:]).check(known[1:], seq + 1)
+        engine.apply(known[1:])
+        self._use(engine, seq - 1 + len(known), known[-1])
 
     def _wait(self, engine: Engine, resolved: int, events: Sequence[Event]) -> None:
         """Let an engine wait for the rewards that had not come before some events."""
@@ -248,8 +279,19 @@ class Session:
             self._state_is_due |= before // often != self._seq // often
 
     def prepare_arm(self) -> Prepared:
-        """Return an engine with a row for one more arm, made while others go on."""
-        events = self.events()
+        """Return an engine with a row for one more arm, made while others go on.
+
+        Raises
+        ------
+        InvalidValueError
+            The log was pruned.
+        """
+        base, events = self.whole()
+        if base is not None:
+            raise InvalidValueError(
+                f"a new arm needs the whole log, for {self._settings.policy!r}, and this log was pruned: "
+                "make a new bandit, and let it record the history of this one."
+            )
         if self._backend.durable:
             LogCheck(self._settings).check(events, 1)
         return Prepared(Engine.replay(self._settings, events, free=1), len(events), events[-1])
@@ -280,12 +322,12 @@ class Session:
         if self._backend.durable:
             with self._backend.reading() as log:
                 self._check_identity(log)
-                names = log.arms()
+                names = bases.names(log.base())[0] + [name_of(event) for _, event in log.arms()]
                 for page in log.history_pages(after, limit):
                     yield names, page
             return
         while limit is None or limit > 0:
-            with self.reading():
+            with self.reading():  # itself, as in memory
                 few = PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
                 names, page = self.engine.names, list(self.log.history(after, few))
             if not page:
@@ -293,25 +335,49 @@ class Session:
             yield names, page
             after, limit = page[-1].step, None if limit is None else limit - len(page)
 
-    def events(self) -> list[Event]:
-        """Return the whole log, as of one moment, while others go on."""
-        return [event for page in self.pages() for event in page]
+    def whole(self, last: int | None = None) -> tuple[Base | None, list[Event]]:
+        """Return the base, if there is one, and the log up to some event, while others go on."""
+        with self._apart() as log:
+            base = log.base()
+            before = 0 if base is None else base[0] - 1
+            events: list[Event] = []
+            for page in log.pages():
+                events += page
+                if last is not None and before + len(events) >= last:
+                    del events[last - before :]
+                    break
+        return base, events
 
-    def pages(self, last: int | None = None) -> Iterator[Sequence[Event]]:
-        """Yield the log up to some event, by default as of one moment, while others go on."""
+    @contextmanager
+    def _apart(self) -> Iterator[Log]:
+        """Give the log as of one moment; others go on meanwhile, unless it is in memory."""
         if not self._backend.durable:
             with self.reading():
-                events = self.log.since(0)
-            yield events[:last]
+                yield self.log
             return
         with self._backend.reading() as log:
             self._check_identity(log)
-            left = math.inf if last is None else last
-            for page in log.pages():
-                yield page if len(page) <= left else page[: int(left)]
-                left -= len(page)
-                if left <= 0:
-                    return
+            yield log
+
+    def prune(self, before: float) -> int:
+        """Drop decisions that were made before a time, while others go on; return how many."""
+        with self.reading() as session:
+            steps = session.engine.steps
+            keep = {steps, session.engine.waiting.first() or steps}
+        with self._apart() as log:
+            base = log.base()
+            found = bases.advance(self._settings, base, log.arms(), log.pages(), before, keep)
+        if found is not None:
+            with self.lock, self:
+                first = found.first
+                now = [logged[:4] for logged in self.log.history((first.step or 1) - 1, 1)]
+                if self.log.base() != base or now != [(first.step, first.arm, first.at, first.data)]:
+                    raise StorageError("the log is another one than a moment before; nothing was pruned.")
+                self.log.rebase(*found.base)
+                self._state_is_due = self._backend.durable
+        with nullcontext() if self._backend.durable else self.lock:
+            self._backend.drop()
+        return 0 if found is None else found.decisions
 
     def _mark(self, seq: int) -> None:
         """Remember the generator's state after `seq` events, some of which may never be written."""

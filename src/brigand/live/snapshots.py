@@ -7,13 +7,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+from brigand.checks import MAX_STEPS
 from brigand.errors import BrigandError, InvalidValueError, StorageError
+from brigand.live import bases
 from brigand.live.backends import require_importable
+from brigand.live.bases import Base
 from brigand.live.damage import GENERATOR, LogCheck
 from brigand.live.engine import Engine
 from brigand.live.identity import Identity
+from brigand.live.names import needs_row
 from brigand.live.settings import Settings
 from brigand.spec import importing_only
 from brigand.storage.events import ASK, Event
@@ -25,9 +29,9 @@ PART = 10_000
 
 
 def write(
-    ids: Identity, settings: Settings, state: dict[str, Any], pages: Iterable[Sequence[Event]]
+    ids: Identity, settings: Settings, state: dict[str, Any], base: Base | None, events: Sequence[Event]
 ) -> dict[str, Any]:
-    """Return a bandit as plain data: its log, and its state after that.
+    """Return a bandit as plain data: its log, with the base if it was pruned, and its state after that.
 
     Raises
     ------
@@ -37,11 +41,8 @@ def write(
     from brigand import __version__
 
     require_importable(settings)
-    columns: list[list[Any]] = [[] for _ in Event._fields]
     with _no_collection():
-        for page in pages:
-            for column, values in zip(columns, zip(*page, strict=True), strict=True):
-                column.extend(values)
+        columns = list(map(list, zip(*events, strict=True)))
     snapshot = {
         "schema": SCHEMA,
         "brigand": __version__,
@@ -51,6 +52,8 @@ def write(
         "events": columns,
         "state": state,
     }
+    if base is not None:
+        snapshot["base"] = {"seq": base[0], "state": bases.state_of(base)}
     return snapshot | {"sha256": _checksum(snapshot)}
 
 
@@ -94,8 +97,18 @@ def _written(value: Any) -> Iterator[str]:
         yield json.dumps(value, sort_keys=True)
 
 
-def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[Identity, Settings, list[Event], dict[str, Any]]:
-    """Read what `write` gave: the identity of a copy, settings, events, and the state after them.
+class Snapshot(NamedTuple):
+    """What is read of a snapshot: the identity of a copy, a log with its base, and the state after it."""
+
+    ids: Identity
+    settings: Settings
+    events: list[Event]
+    state: dict[str, Any]
+    base: Base | None
+
+
+def read(snapshot: Any, allow: Iterable[str] = ()) -> Snapshot:
+    """Read what `write` gave.
 
     Raises
     ------
@@ -119,11 +132,13 @@ def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[Identity, Settings, 
         with importing_only(allow):
             settings = Settings.from_json(snapshot["settings"])
         events = [Event(*row) for row in zip(*snapshot["events"], strict=True)]
-        LogCheck(settings).check(events, 1)
         if not events:
             raise InvalidValueError("this snapshot of a bandit is damaged: its log is empty.")
-        ids = ids.copied(sum(event.kind == ASK for event in events))
-        return ids, settings, events, _state(settings, events, snapshot["state"])
+        base, engine = _engine(settings, events, snapshot.get("base"))
+        if not GENERATOR.fullmatch(snapshot["state"]["rng"]):
+            raise InvalidValueError("this snapshot is damaged: the state of its generator is none.")
+        engine.wind_to(snapshot["state"]["rng"])
+        return Snapshot(ids.copied(engine.steps), settings, events, engine.to_json(), base)
     except StorageError as error:
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error}") from None
     except BrigandError:
@@ -132,13 +147,23 @@ def read(snapshot: Any, allow: Iterable[str] = ()) -> tuple[Identity, Settings, 
         raise InvalidValueError(f"this snapshot of a bandit is damaged: {error!r}.") from None
 
 
-def _state(settings: Settings, events: Sequence[Event], state: Any) -> dict[str, Any]:
-    """Return the state that the log leads to, with the generator that the given one has.
+def _engine(settings: Settings, events: Sequence[Event], data: Any) -> tuple[Base | None, Engine]:
+    """Return the base, and the engine that the log leads to: the state in a snapshot is not believed.
 
-    Whoever forges a state can make its checksum, too; a log in memory does not have the generator.
+    Whoever forges a state can make its checksum, too. A log in memory does not have the generator, though.
     """
-    engine = Engine.replay(settings, events)
-    if not GENERATOR.fullmatch(state["rng"]):
-        raise InvalidValueError("this snapshot of a bandit is damaged: the state of its generator is none.")
-    engine.wind_to(state["rng"])
-    return engine.to_json()
+    if data is None:
+        LogCheck(settings).check(events, 1)
+        return None, Engine.replay(settings, events)
+    seq, state = data["seq"], data["state"]
+    if type(seq) is not int or not 0 < seq <= MAX_STEPS:
+        raise InvalidValueError("this snapshot of a bandit is damaged: its base has no number.")
+    engine = bases.engine_of(settings, state)
+    base = bases.write(seq, engine)
+    first, serving = events[0], engine.row_of.values()
+    if first.kind != ASK or first.step != engine.steps or any(map(needs_row, events)):
+        raise InvalidValueError("this snapshot of a bandit is damaged: its log does not go on from its base.")
+    LogCheck(settings, engine.names, serving, engine.steps - 1).check([first], seq)
+    LogCheck(settings, engine.names, serving, engine.steps).check(events[1:], seq + 1)
+    engine.apply(events[1:])
+    return base, engine

@@ -52,14 +52,18 @@ def copy(store: Place, name: str, to: Place, new_name: str | None = None) -> int
                 found.created_at,
             ) as writing,
         ):
-            last = 0
+            base, last = reading.base(), 0
+            if base is not None:
+                writing.rebase(*base)
+                last = base[0] - 1
+            before = last
             for page in reading.pages():
                 writing.append(page, last)
                 last += len(page)
             snapshot = reading.snapshot()
             if snapshot is not None:
                 writing.save(*snapshot)
-    return last
+    return last - before
 
 
 def delete(store: Place, name: str) -> None:

@@ -25,6 +25,10 @@ class Waiting:
         """Return the first step that waits; None if none does."""
         return next(iter(self._arms), None)
 
+    def decisions(self) -> list[tuple[int, int, float]]:
+        """Return step, arm and time of each decision that waits, by step."""
+        return sorted((step, self._arms[step], at) for at, step in self._times if step in self._arms)
+
     def any_until(self, time: float) -> bool:
         """Return whether a decision waits that was made at that time, or before."""
         while self._times and self._times[0][1] not in self._arms:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from sqlalchemy import Select, bindparam
 from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.checksums import checksum, fits
 from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
-from brigand.storage.schema import BANDITS, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
+from brigand.storage.schema import BANDITS, BASES, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
@@ -50,8 +49,11 @@ LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
 IDENTITY = sa.select(_B.uid, _B.definition).where(_B.id == bindparam("bandit"))
 _version = sa.select(SCHEMA.c.version).scalar_subquery()
 SINCE = _of_bandit(EVENTS, *_event, _version).where(_E.seq > bindparam("seq")).order_by(_E.seq)
+_first = sa.select(BASES.c.seq).where(BASES.c.bandit_id == bindparam("bandit")).scalar_subquery()
 ARMS = (
-    _of_bandit(EVENTS, *_event, _version).where(_E.step.is_(None) & (_E.kind == KINDS[ADD])).order_by(_E.seq)
+    _of_bandit(EVENTS, *_event, _version)
+    .where(_E.step.is_(None) & (_E.kind == KINDS[ADD]) & (_E.seq > sa.func.coalesce(_first, 0)))
+    .order_by(_E.seq)
 )
 PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.seq).limit(bindparam("limit"))
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
@@ -59,9 +61,14 @@ DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
+BASE = _of_bandit(BASES, BASES.c.seq, BASES.c.state)
 APPEND = EVENTS.insert()
 SAVE = SNAPSHOTS.update().where(_S.bandit_id == bindparam("bandit"))
 SAVE_FIRST = SNAPSHOTS.insert()
+DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
+SAVE_BASE = BASES.insert()
+FIRST = _of_bandit(EVENTS, sa.func.min(_E.seq))
+DROP = EVENTS.delete().where((_E.bandit_id == bindparam("bandit")) & (_E.seq < bindparam("before")))
 
 
 class Reading:
@@ -118,7 +125,7 @@ class Reading:
         return int(rows[0][0]) if rows else 0
 
     def since(self, seq: int) -> list[Event]:
-        """Return the events after number `seq`, in order; numbers have no gaps.
+        """Return the events after number `seq`, in order; none if some of them were pruned.
 
         Raises
         ------
@@ -128,16 +135,39 @@ class Reading:
         """
         rows = self._rows(SINCE, seq=seq)
         _check_version(rows)
+        if rows and rows[0].seq != seq + 1 and seq + 1 < self._begin():
+            return []
         return [_read(row, number) for number, row in enumerate(rows, seq + 1)]
 
-    def pages(self, after: int = 0) -> Iterator[list[Event]]:
-        """Yield the events after a number, in order, in lists that are not too long.
+    def base(self) -> tuple[int, str] | None:
+        """Return what stands for the beginning of the log, if that was pruned.
+
+        Returns
+        -------
+        tuple or None
+            The number of an event, with which the log begins, and the state after it, as JSON.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(BASE)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def _begin(self) -> int:
+        base = self.base()
+        return 1 if base is None else base[0]
+
+    def pages(self) -> Iterator[list[Event]]:
+        """Yield all events, in order, in lists that are not too long.
 
         Raises
         ------
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
+        after = self._begin() - 1
         while rows := self._tuples(PAGE, seq=after, limit=PAGE_SIZE):
             yield [_read(row, number) for number, row in enumerate(rows, after + 1)]
             after += len(rows)
@@ -224,8 +254,8 @@ class Reading:
             yield rows
             after, limit = rows[-1][0], None if limit is None else limit - len(rows)
 
-    def arms(self) -> list[str]:
-        """Return the names of all arms that ever were, by row.
+    def arms(self) -> list[tuple[int, Event]]:
+        """Return the events that added arms after those that a base has seen, with their numbers.
 
         Raises
         ------
@@ -234,10 +264,7 @@ class Reading:
         """
         rows = self._rows(ARMS)
         _check_version(rows)
-        try:
-            return [str(json.loads(_read(row, row.seq).data)["name"]) for row in rows]
-        except (TypeError, ValueError, LookupError, RecursionError) as error:
-            raise StorageError(f"the log is damaged: an arm's name is {error!r}.") from error
+        return [(row.seq, _read(row, row.seq)) for row in rows]
 
 
 class Writing(Reading):
@@ -290,6 +317,34 @@ class Writing(Reading):
         values = {"seq": seq, "state": state}
         if not self._transaction.run(SAVE, {"bandit": self.bandit_id, **values}):
             self._transaction.run(SAVE_FIRST, {"bandit_id": self.bandit_id, **values})
+
+    def rebase(self, seq: int, state: str) -> None:
+        """Let the log begin with event number `seq`, after which the bandit had a state, and drop others.
+
+        What comes before is still there, for `drop`.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be written. Nothing of this transaction will stay.
+        """
+        for statement in DROP_STATES:
+            self._transaction.run(statement, {"bandit": self.bandit_id})
+        self._transaction.run(SAVE_BASE, {"bandit_id": self.bandit_id, "seq": seq, "state": state})
+
+    def drop(self) -> bool:
+        """Drop a page of what comes before the beginning of the log; return whether there may be more.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be written. Nothing of this transaction will stay.
+        """
+        begin, first = self._begin(), self._rows(FIRST)[0][0]
+        if first is None or first >= begin:
+            return False
+        self._transaction.run(DROP, {"bandit": self.bandit_id, "before": min(begin, first + PAGE_SIZE)})
+        return True
 
 
 def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:

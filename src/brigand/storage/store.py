@@ -20,7 +20,7 @@ from brigand.storage.events import Event, Overview, Record
 from brigand.storage.location import File, identity, locate, prepare_file
 from brigand.storage.postgres import ServerConnections
 from brigand.storage.records import CHUNK, Reading, Writing
-from brigand.storage.schema import BANDITS, EVENTS, SNAPSHOTS
+from brigand.storage.schema import BANDITS, BASES, EVENTS, SNAPSHOTS
 from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
 
@@ -31,9 +31,13 @@ SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 FIND = sa.select(BANDITS).where(BANDITS.c.name == bindparam("name"))
 NAMES = sa.select(BANDITS.c.name).order_by(BANDITS.c.name)
 _steps = sa.select(sa.func.max(EVENTS.c.step)).where(EVENTS.c.bandit_id == BANDITS.c.id).scalar_subquery()
-OVERVIEW = sa.select(BANDITS, _steps).order_by(BANDITS.c.name)
+OVERVIEW = (
+    sa.select(BANDITS, _steps, BASES.c.seq, BASES.c.state)
+    .outerjoin(BASES, BASES.c.bandit_id == BANDITS.c.id)
+    .order_by(BANDITS.c.name)
+)
 ARM_CHANGES = (
-    sa.select(EVENTS.c.bandit_id, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
+    sa.select(EVENTS.c.bandit_id, EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
     .where(EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True)) & EVENTS.c.step.is_(None))
     .order_by(EVENTS.c.bandit_id, EVENTS.c.seq)
 )
@@ -43,6 +47,7 @@ DELETE = [
     for table, column in (
         (EVENTS, EVENTS.c.bandit_id),
         (SNAPSHOTS, SNAPSHOTS.c.bandit_id),
+        (BASES, BASES.c.bandit_id),
         (BANDITS, BANDITS.c.id),
     )
 ]
@@ -174,7 +179,14 @@ class Store:
         return self._connections
 
     def create(
-        self, name: str, uid: str, definition: str, events: Sequence[Event], state: str | None, at: float
+        self,
+        name: str,
+        uid: str,
+        definition: str,
+        events: Sequence[Event],
+        state: str | None,
+        at: float,
+        base: tuple[int, str] | None = None,
     ) -> Record:
         """Add a bandit, with its first events and its state after them, all or nothing.
 
@@ -187,11 +199,13 @@ class Store:
         definition : str
             JSON.
         events : sequence of Event
-            Numbered from 1.
+            Numbered from 1, or from that of `base`.
         state : str or None
             JSON; None for no snapshot.
         at : float
             Seconds since the epoch, UTC.
+        base : tuple, optional
+            What stands for the beginning of its log: see `Reading.base`.
 
         Raises
         ------
@@ -201,9 +215,13 @@ class Store:
             The store cannot be written.
         """
         with self.creating(name, uid, definition, at) as writing:
-            writing.append(events, after=0)
+            before = 0
+            if base is not None:
+                writing.rebase(*base)
+                before = base[0] - 1
+            writing.append(events, before)
             if state is not None:
-                writing.save(len(events), state)
+                writing.save(before + len(events), state)
         return Record(writing.bandit_id, name, uid, definition, at)
 
     @contextmanager
@@ -290,11 +308,17 @@ class Store:
         wanted = OVERVIEW if after is None else OVERVIEW.where(BANDITS.c.name > bindparam("after"))
         with self.connections.reading() as transaction:
             rows = transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
-            found = {row[0]: Overview(Record(*row[:-1]), row[-1] or 0, []) for row in rows}
+            found = {
+                id_: Overview(Record(id_, *record), steps or 0, None if seq is None else (seq, state), [])
+                for id_, *record, steps, seq, state in rows
+            }
             ids = list(found)
             for start in range(0, len(ids), CHUNK):
-                for id_, *change in transaction.rows(ARM_CHANGES, {"bandits": ids[start : start + CHUNK]}):
-                    found[id_].arm_changes.append(tuple(change))
+                changes = transaction.rows(ARM_CHANGES, {"bandits": ids[start : start + CHUNK]})
+                for id_, seq, *change in changes:
+                    base = found[id_].base
+                    if base is None or seq > base[0]:
+                        found[id_].arm_changes.append(tuple(change))
         return list(found.values())
 
     @contextmanager
