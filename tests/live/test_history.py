@@ -38,7 +38,7 @@ def bandit(request, url):
 
 def plainly(bandit):
     """Return the history, written down from the log event by event."""
-    events = bandit._session.whole()[1]
+    events = bandit._session.events()
     names = [json.loads(event.data)["name"] for event in events if event.kind == "add"]
     rows = {}
     for event in events:

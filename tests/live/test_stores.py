@@ -150,7 +150,7 @@ def test_more_events_than_are_written_at_once(url, monkeypatch):
         bandit.record(past)
         memory = br.Bandit(ARMS, FE, seed=0)
         memory.record(past)
-        expected, found = ([e._replace(at=0.0) for e in b._session.whole()[1]] for b in (memory, bandit))
+        expected, found = ([e._replace(at=0.0) for e in b._session.events()] for b in (memory, bandit))
         assert found == expected
         with br.Bandit.open(url, "x") as other:
             assert state(other) == state(bandit)

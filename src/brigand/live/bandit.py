@@ -42,12 +42,15 @@ from brigand.live.times import EARLIEST, LATEST, seconds
 from brigand.policies.base import Policy
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
 from brigand.storage.place import Place
+from brigand.storage.records import PAGE_SIZE
 from brigand.storage.store import BUSY_TIMEOUT
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Row = TypeVar("Row")
+Made = tuple[int, float | None, float, float]
+"""A decision that was made elsewhere: the arm's row, its reward, when it was made and told."""
 MOST_AT_ONCE = 1_000_000
 """Decisions in one call."""
 EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
@@ -380,28 +383,28 @@ class Bandit:
         past = list(_rows_of(rewards, "record", "an arm and its reward, or a brigand.Past", Past))
         with self._session.lock, self._session as session:
             now, engine = self._now(), session.engine
-            events = []
-            step = engine.steps
-            for number, (arm, reward, asked_at, told_at) in enumerate(past, start=1):
-                row = self._row(engine, arm, number)
-                step += 1
-                asked = now if asked_at is None else seconds(f"row {number}: asked_at", asked_at)
-                events.append(Event(ASK, step, row, None, True, asked, RECORDED))
-                if reward is not None:
-                    told = max(now, asked) if told_at is None else seconds(f"row {number}: told_at", told_at)
-                    if told < asked:
-                        raise InvalidValueError(
-                            f"row {number}: a reward cannot be told before its decision: told_at is "
-                            f"{told_at}, asked_at {asked_at if asked_at is not None else 'now'}."
-                        )
-                    value = self._checked(reward, "row", number)
-                    events.append(Event(TELL, step, row, value, True, told, ""))
-            self._require_room(engine, step - engine.steps)
+            made = [self._checked_past(engine, given, number, now) for number, given in enumerate(past, 1)]
+            self._require_room(engine, len(made))
             first = engine.steps + 1
             self._settle(session, now)
-            if events:
-                self._apply(session, events)
-        return list(map(self._ids.id_of, range(first, step + 1)))
+            for start in range(0, len(made), PAGE_SIZE):
+                self._apply(session, _recorded(made[start : start + PAGE_SIZE], first + start))
+        return list(map(self._ids.id_of, range(first, first + len(made))))
+
+    def _checked_past(self, engine: Engine, past: Past, number: int, now: float) -> Made:
+        """Return what row `number` says, as the log does: with the arm's row, and times in seconds."""
+        arm, reward, asked_at, told_at = past
+        row = self._row(engine, arm, number)
+        asked = now if asked_at is None else seconds(f"row {number}: asked_at", asked_at)
+        if reward is None:
+            return row, None, asked, asked
+        told = max(now, asked) if told_at is None else seconds(f"row {number}: told_at", told_at)
+        if told < asked:
+            raise InvalidValueError(
+                f"row {number}: a reward cannot be told before its decision: told_at is {told_at}, asked_at "
+                f"{asked_at if asked_at is not None else 'now'}."
+            )
+        return row, self._checked(reward, "row", number), asked, told
 
     @overload
     def history(
@@ -501,7 +504,8 @@ class Bandit:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
         with self._session.reading() as session:
             seq, state = session.seq, session.engine.to_json()
-        return snapshots.write(self._ids, self._settings, state, *self._session.whole(seq))
+        with self._session.apart() as log:
+            return snapshots.write(self._ids, self._settings, state, seq, log)
 
     def prune(self, before: float | datetime) -> int:
         """Drop decisions that were made before a time, with their rewards: what was learned stays.
@@ -780,6 +784,16 @@ class Bandit:
                 f"{name} must be a number, not {bool(reward)}; give {float(reward)}. Nothing was told."
             )
         return float(reward)
+
+
+def _recorded(decisions: Iterable[Made], first: int) -> list[Event]:
+    """Return decisions that were made elsewhere as events, of which the first has a number."""
+    events = []
+    for step, (row, reward, asked, told) in enumerate(decisions, first):
+        events.append(Event(ASK, step, row, None, True, asked, RECORDED))
+        if reward is not None:
+            events.append(Event(TELL, step, row, reward, True, told, ""))
+    return events
 
 
 def _time_of(clock: Callable[[], float]) -> float:

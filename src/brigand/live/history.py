@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -89,6 +90,12 @@ def _said(text: str) -> tuple[bool, str]:
     usual = USUAL.match(text)
     if usual:
         return usual[1] == "true", usual[2]
+    return _parsed(text)
+
+
+@functools.lru_cache
+def _parsed(text: str) -> tuple[bool, str]:
+    """Return the same of data that say little else, as those of recorded decisions do."""
     data = json.loads(text) if text else {}
     return bool(data.get("explored", False)), str(data.get("reason", ""))
 

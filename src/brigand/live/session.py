@@ -286,12 +286,14 @@ class Session:
         InvalidValueError
             The log was pruned.
         """
-        base, events = self.whole()
-        if base is not None:
+        with self.apart() as log:
+            is_whole = log.base() is None
+        if not is_whole:
             raise InvalidValueError(
                 f"a new arm needs the whole log, for {self._settings.policy!r}, and this log was pruned: "
                 "make a new bandit, and let it record the history of this one."
             )
+        events = self.events()
         if self._backend.durable:
             LogCheck(self._settings).check(events, 1)
         return Prepared(Engine.replay(self._settings, events, free=1), len(events), events[-1])
@@ -335,21 +337,13 @@ class Session:
             yield names, page
             after, limit = page[-1].step, None if limit is None else limit - len(page)
 
-    def whole(self, last: int | None = None) -> tuple[Base | None, list[Event]]:
-        """Return the base, if there is one, and the log up to some event, while others go on."""
-        with self._apart() as log:
-            base = log.base()
-            before = 0 if base is None else base[0] - 1
-            events: list[Event] = []
-            for page in log.pages():
-                events += page
-                if last is not None and before + len(events) >= last:
-                    del events[last - before :]
-                    break
-        return base, events
+    def events(self) -> list[Event]:
+        """Return the whole log, from its base, as of one moment, while others go on."""
+        with self.apart() as log:
+            return [event for page in log.pages() for event in page]
 
     @contextmanager
-    def _apart(self) -> Iterator[Log]:
+    def apart(self) -> Iterator[Log]:
         """Give the log as of one moment; others go on meanwhile, unless it is in memory."""
         if not self._backend.durable:
             with self.reading():
@@ -364,7 +358,7 @@ class Session:
         with self.reading() as session:
             steps = session.engine.steps
             keep = {steps, session.engine.waiting.first() or steps}
-        with self._apart() as log:
+        with self.apart() as log:
             base = log.base()
             found = bases.advance(self._settings, base, log.arms(), log.pages(), before, keep)
         if found is not None:

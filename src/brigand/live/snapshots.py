@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from brigand.checks import MAX_STEPS
 from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.live import bases
-from brigand.live.backends import require_importable
+from brigand.live.backends import Log, require_importable
 from brigand.live.bases import Base
 from brigand.live.damage import GENERATOR, LogCheck
 from brigand.live.engine import Engine
@@ -28,10 +28,8 @@ PART = 10_000
 """Items that are written at once."""
 
 
-def write(
-    ids: Identity, settings: Settings, state: dict[str, Any], base: Base | None, events: Sequence[Event]
-) -> dict[str, Any]:
-    """Return a bandit as plain data: its log, with the base if it was pruned, and its state after that.
+def write(ids: Identity, settings: Settings, state: dict[str, Any], seq: int, log: Log) -> dict[str, Any]:
+    """Return a bandit as plain data: its state, and the log up to event `seq`.
 
     Raises
     ------
@@ -41,8 +39,15 @@ def write(
     from brigand import __version__
 
     require_importable(settings)
+    base = log.base()
+    left = seq if base is None else seq + 1 - base[0]
+    columns: list[list[Any]] = [[] for _ in Event._fields]
     with _no_collection():
-        columns = list(map(list, zip(*events, strict=True)))
+        for page in log.pages():
+            for column, values in zip(columns, zip(*page, strict=True), strict=True):
+                column.extend(values)
+    for column in columns:
+        del column[left:]  # came later than the state
     snapshot = {
         "schema": SCHEMA,
         "brigand": __version__,

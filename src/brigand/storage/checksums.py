@@ -26,11 +26,20 @@ def checksum(
     return zlib.crc32(data.encode("utf-8", "surrogatepass"), zlib.crc32(fields))
 
 
-def fits(crc: int | None, *fields: object) -> bool:
+def fits(
+    crc: int | None,
+    kind: int,
+    step: int | None,
+    arm: int,
+    value: float | None,
+    counted: bool,
+    at: float,
+    data: str,
+) -> bool:
     """Return whether a row is as it was written; rows of version 1 of the tables have no checksum."""
     if crc is None:
         return True
     try:
-        return checksum(*fields) == crc  # type: ignore[arg-type]
+        return checksum(kind, step, arm, value, counted, at, data) == crc
     except (TypeError, ValueError, AttributeError, struct.error):
         return False
