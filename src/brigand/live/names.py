@@ -20,7 +20,7 @@ def name_data(name: str, *, joins: bool = False) -> str:
 
     It is in ASCII, so that any string can be kept.
     """
-    return json.dumps({"name": name, "joins": True} if joins else {"name": name})
+    return f'{{"name": {json.dumps(name)}{JOINS if joins else "}"}'
 
 
 def name_of(event: Event) -> str:
