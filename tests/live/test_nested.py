@@ -45,14 +45,15 @@ def test_a_call_inside_a_call_is_a_clear_error(place):
 
 def scene_signals(place, hits):
     """Tell in a signal handler, whenever it comes: it gets through, or there is a clear error."""
-    outcomes = {"told": 0, "refused": 0}
+    outcomes = {"told": 0, "refused": 0, "wrong": 0}
     with br.Bandit(["a", "b"], FE, seed=0, **place) as bandit:
         waiting = bandit.ask(hits)
 
         def handle(*_):
-            decision = waiting[-1]
+            if not waiting:  # several may come during one ask
+                return
             try:
-                bandit.tell(decision, 0.5)
+                bandit.tell(waiting[-1], 0.5)
                 outcomes["told"] += 1
             except br.StorageError as error:
                 outcomes["refused" if "in the middle of another call" in str(error) else "wrong"] += 1
@@ -60,9 +61,11 @@ def scene_signals(place, hits):
 
         signal.signal(signal.SIGALRM, handle)
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
-        while len(waiting) > 1:
-            bandit.ask()
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        try:
+            while waiting:
+                bandit.ask()
+        finally:
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         assert bandit.summary()["told"].sum() == outcomes["told"]
         bandit.tell_many([(decision, 0.5) for decision in bandit.ask(3)])
     return outcomes
@@ -70,7 +73,7 @@ def scene_signals(place, hits):
 
 def test_a_signal_handler_that_tells_hangs_nothing(warm, place):
     outcomes = warm(scene_signals, place, runs(50, 1000))
-    assert sum(outcomes.values()) in (runs(50, 1000) - 1, runs(50, 1000))
+    assert outcomes["told"] + outcomes["refused"] == runs(50, 1000)
     assert outcomes["refused"]
 
 
