@@ -1,5 +1,6 @@
 """The code of README.md and of the pages, run as a reader would: files in one folder, blocks in order."""
 
+import itertools
 import os
 import re
 import shlex
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brigand.studies.folder import StudyFolder
+import brigand as br
 from brigand.studies.run import plan_study, run_study
 from cli.command import PROGRAM, brigand
 from strength import full, some
@@ -95,7 +96,8 @@ def test_the_study_runs_and_is_right_at_once(folder, monkeypatch):
     run_study(small, folder / "out")
     _, _, again = plan_study(small, folder / "out")
     assert again.missing == []
-    regret = [StudyFolder(folder / "out").get(piece.key)["regret"][:, -1].mean() for piece in again.pieces]
+    results = br.load(folder / "out")
+    regret = [results.final(*names).mean() for names in itertools.product(results.problems, results.policies)]
     assert all(0 < mean < 250 for mean in regret)
 
 

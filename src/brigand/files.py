@@ -13,8 +13,14 @@ from brigand.errors import ResultFileError
 
 
 @contextmanager
-def atomic(target: Path) -> Iterator[Path]:
+def atomic(target: Path, *, durable: bool = True) -> Iterator[Path]:
     """Give a temporary path in the target's folder, and put the file in place once it is whole.
+
+    Parameters
+    ----------
+    target : Path
+    durable : bool
+        Whether it is whole after a loss of power, too: that takes some milliseconds.
 
     Raises
     ------
@@ -26,8 +32,9 @@ def atomic(target: Path) -> Iterator[Path]:
     try:
         temporary.touch(exist_ok=False)
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        if durable:
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
         temporary.replace(target)
     except OSError as error:
         raise ResultFileError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error

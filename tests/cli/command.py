@@ -25,10 +25,8 @@ def in_a_process(*arguments, cwd=None, columns=100):
     )
 
 
-def brigand(*arguments, cwd=None, columns=100):
-    """Run the command; return what came of it."""
-    if full:
-        return in_a_process(*arguments, cwd=cwd, columns=columns)
+def in_this_process(*arguments, cwd=None, columns=100):
+    """Run the command in this process; return what came of it."""
     out, errors, status = io.StringIO(), io.StringIO(), 0
     with (
         contextlib.chdir(cwd or "."),
@@ -42,3 +40,6 @@ def brigand(*arguments, cwd=None, columns=100):
         except SystemExit as end:
             status = end.code or 0
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), errors.getvalue())
+
+
+brigand = in_a_process if full else in_this_process

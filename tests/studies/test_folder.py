@@ -55,14 +55,25 @@ def test_a_study_in_its_own_folder_stays_as_it_is(tmp_path, variant):
 
 def test_the_copy_of_an_earlier_version_is_replaced(tmp_path, variant):
     out = tmp_path / "out"
-    run_study(tmp_path / "study.yaml", out, workers=1)
     run_study(variant, out, workers=1)
-    assert "variant" in (out / "study.yaml").read_text(encoding="utf-8")
+    variant.write_text(STUDY.format(name="variant").replace("20", "30"), encoding="utf-8")
+    run_study(variant, out, workers=1)
+    assert "30" in (out / "study.yaml").read_text(encoding="utf-8")
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     del manifest["copy"]  # as before
     (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    variant.write_text(STUDY.format(name="variant"), encoding="utf-8")
+    run_study(variant, out, workers=1)
+    assert "20" in (out / "study.yaml").read_text(encoding="utf-8")
+
+
+def test_the_folder_of_a_study_of_another_name_is_not_taken(tmp_path, variant):
+    out = tmp_path / "out"
     run_study(tmp_path / "study.yaml", out, workers=1)
-    assert "mine" in (out / "study.yaml").read_text(encoding="utf-8")
+    before = sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*"))
+    with pytest.raises(br.ResultFileError, match="holds the study 'mine', and this one is called 'variant'"):
+        run_study(variant, out, workers=1)
+    assert sorted((path, path.stat().st_mtime_ns) for path in out.rglob("*")) == before
 
 
 def test_a_copy_that_was_edited_is_not_replaced(tmp_path, variant):

@@ -51,7 +51,7 @@ from mine import Mine
 stats = simulation_loop(Mine.kernels).stats
 names = {{piece.key: piece.task["policy"]["type"] for piece in load.missing}}
 print(json.dumps({{
-    "keys": {{cell["policy"]: cell["keys"] for cell in load.cells}},
+    "keys": {{cell["policy"]: [cell["key"]] for cell in load.cells}},
     "run": sorted(names.values()),
     "unused": load.unused,
     "hits": sum(stats.cache_hits.values()),
@@ -97,7 +97,7 @@ def run(folder, cache):
 
 
 def pieces(folder, out):
-    return {path.name: path.read_bytes() for path in (folder / out / "pieces").rglob("*.npz")}
+    return {path.name: path.read_bytes() for path in (folder / out / "pieces").rglob("*.block")}
 
 
 @pytest.mark.full

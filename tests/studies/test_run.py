@@ -19,7 +19,7 @@ from brigand.environments.environment import Environment
 from brigand.studies import expand
 from brigand.studies.folder import StudyFolder
 from brigand.studies.run import plan_study, run_study
-from brigand.studies.work import compute, pieces, work
+from brigand.studies.work import cell_of, compute, work
 
 KILLS = 20
 DASK_KILLS = 3
@@ -50,7 +50,7 @@ def write(folder, horizon=1000, replications=5, extra=""):
 
 def contents(folder):
     """Return the bytes of every piece."""
-    paths = (folder / "pieces").rglob("*.npz")
+    paths = (folder / "pieces").rglob("*.block")
     return {path.name: path.read_bytes() for path in paths if not path.name.startswith(".")}
 
 
@@ -59,12 +59,11 @@ def test_a_study_has_the_numbers_of_simulate(tmp_path):
     run_study(path, tmp_path / "out")
     study, _, load = plan_study(path, tmp_path / "out")
     assert load.missing == []
-    store = StudyFolder(tmp_path / "out")
     problem, named = study.problems[1], study.policies[1]
-    found = [store.get(piece.key) for piece in pieces(study, problem, named)]
-    regret = np.concatenate([part["regret"] for part in found]).reshape(7, 5, 5)
-    pulls = np.concatenate([part["pulls"] for part in found]).reshape(7, 5, 5, 3)
-    forced = np.concatenate([part["forced"] for part in found]).reshape(7, 5, 3)
+    results = br.load(tmp_path / "out")
+    regret, pulls, forced = (
+        call(problem.name, named.name) for call in (results.regret, results.pulls, results.forced)
+    )
     for instance in range(7):
         environment = br.random_environment("bernoulli", 3, 1000, 1, instance)
         data = br.simulate(
@@ -88,28 +87,29 @@ def test_a_run_makes_each_problem_once(tmp_path, monkeypatch):
     assert made == [pair, *(draw("bernoulli", 3, T, 1, seed) for T in (1000, 2000) for seed in (0, 6))]
 
 
-def test_pieces_are_the_same_for_any_blocks(tmp_path, monkeypatch):
+def test_runs_are_the_same_for_any_blocks(tmp_path, monkeypatch):
     path = write(tmp_path)
     run_study(path, tmp_path / "whole")
+    whole = br.load(tmp_path / "whole")
     monkeypatch.setattr("brigand.studies.work.STEPS", 3000)
     run_study(path, tmp_path / "parts", workers=2)
     study, _, load = plan_study(path, tmp_path / "parts")
-    assert len(load.pieces) > 20
-    parts = StudyFolder(tmp_path / "parts")
+    assert load.blocks > 20
+    parts = br.load(tmp_path / "parts")
     for problem in study.problems:
         for named in study.policies:
-            keys = [piece.key for piece in pieces(study, problem, named)]
-            regret = np.concatenate([parts.get(key)["regret"] for key in keys])
-            task = next(piece.task for piece in load.pieces if piece.key == keys[0])
-            whole = compute(task | {"first": 0, "end": len(regret)})["regret"]
-            assert np.array_equal(regret, whole)
+            names = problem.name, named.name
+            assert np.array_equal(parts.regret(*names), whole.regret(*names))
+            _, task = cell_of(study, problem, named)
+            task |= {"checkpoints": [1000], "pulls": False, "parts": [[0, 2, 4]]}
+            assert np.array_equal(compute(task)["regret"][:, 0], whole.final(*names)[0, 2:4])
 
 
 def test_running_again_does_nothing_and_a_change_recomputes_what_it_touches(tmp_path):
     path = write(tmp_path)
     out = tmp_path / "out"
     first = run_study(path, out)
-    assert len(first.missing) == len(first.pieces) == 6
+    assert len(first.missing) == first.blocks == 6
     before = contents(out)
     again = run_study(path, out)
     assert again.missing == []
@@ -118,8 +118,10 @@ def test_running_again_does_nothing_and_a_change_recomputes_what_it_touches(tmp_
     assert more.unused == 0
     assert before.items() < contents(out).items()
     other = run_study(write(tmp_path, replications=6), out)
-    assert len(other.missing) == 6
-    assert other.unused == 8
+    assert [piece.runs for piece in other.missing] == 3 * [1] + 3 * [7]  # the sixth of each instance
+    assert other.unused == 2
+    run_study(write(tmp_path, replications=6), tmp_path / "anew")
+    assert contents(tmp_path / "anew").items() < contents(out).items()
     back = run_study(write(tmp_path), out)
     assert back.missing == []
     assert json.loads((out / "manifest.json").read_text())["replications"] == 5
@@ -159,7 +161,7 @@ def kill_at_random_moments(tmp_path, times, arguments):
         assert found.items() <= whole.items()  # nothing half-written, nothing else
     subprocess.run(command, check=True, **quiet)
     assert contents(out) == whole
-    left = sum(path.name.startswith(".") for path in out.rglob("*.npz"))
+    left = sum(path.name.startswith(".") for path in out.rglob("*.block"))
     print(
         f"pieces there after each kill: {there[1:]}; {len(whole)} in all; the last run computed "
         f"{len(whole) - there[-1]}; temporary files of lost pieces: {left}"
@@ -258,21 +260,39 @@ def test_a_cluster_that_is_not_there():
 def test_a_worker_with_other_code_is_refused(tmp_path):
     *_, load = plan_study(write(tmp_path), None)
     with pytest.raises(br.PolicyError, match="another version"):
-        work(load.pieces[0].task, "0" * 40)
+        work(load.missing[0].task, "0" * 40)
 
 
 def test_damaged_folders_and_full_disks(tmp_path, monkeypatch):
     path = write(tmp_path)
     out = tmp_path / "out"
-    load = run_study(path, out)
+    whole = run_study(path, out) and contents(out)
     store = StudyFolder(out)
-    damaged = store.path(load.pieces[0].key)
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    with pytest.raises(br.ResultFileError, match=r"is damaged .* delete it and run the study again"):
-        store.get(load.pieces[0].key)
+    (name, other), *_ = (
+        (name.removesuffix(".block"), other) for name, other in zip(whole, [*whole][1:], strict=False)
+    )
+    damaged, content = store.path(name), whole[f"{name}.block"]
+    flipped = content[:-200] + bytes([content[-200] ^ 1]) + content[-199:]
+    for wrong in (
+        content[:100],
+        content[:-1],
+        b"",
+        b"some text\n",
+        b"{}\n",
+        whole[other],
+        flipped,
+        b"[]" + content,
+    ):
+        damaged.write_bytes(wrong)
+        with pytest.raises(br.ResultFileError, match=r"is damaged: `brigand run`, .* computes it again"):
+            store.get(name)
+        load = run_study(path, out)
+        assert load.damaged == [piece.key for piece in load.missing] == [name]
+        assert contents(out) == whole
+        assert (out / "damaged" / f"{name}.block").read_bytes() == wrong
     damaged.unlink()
     with pytest.raises(br.ResultFileError, match="run the study again"):
-        store.get(load.pieces[0].key)
+        store.get(name)
     assert len(run_study(path, out).missing) == 1
     with pytest.raises(br.ResultFileError, match="holds no study"):
         StudyFolder(tmp_path).manifest()

@@ -227,7 +227,7 @@ def test_the_command_line_says_what_is_wrong_and_how_much_there_is_to_do(tmp_pat
 
     right = run("study.yaml", "--check")
     assert right.returncode == 0
-    assert "15 combinations of policy and problem, 900 runs, 9e+06 steps, in 15 pieces" in right.stdout
+    assert "15 combinations of policy and problem, 900 runs, 9e+06 steps, in 25 pieces" in right.stdout
     assert not (tmp_path / "study").exists()
     path.write_text(GOOD.replace("horizon", "horizn"))
     wrong = run("study.yaml")

@@ -101,6 +101,10 @@ def _register() -> None:
 
     app.command("paper")(paper.paper)
     app.command("run")(studies.run)
+    app.command("merge")(studies.merge)
+    app.command("status")(studies.status)
+    app.command("verify")(studies.verify)
+    app.command("clean")(studies.clean)
     app.command("schema")(studies.schema)
     app.command("compare")(results.compare)
     app.command("plot")(results.plot)

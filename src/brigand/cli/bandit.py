@@ -15,7 +15,7 @@ import typer
 
 from brigand import checks
 from brigand.cli.bandit_text import find_policy, label, labels, policy_title, store_label, visible
-from brigand.cli.console import make_console
+from brigand.cli.console import confirm, make_console
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.storage.place import store_url
 from brigand.words import counted
@@ -340,7 +340,7 @@ def delete(
     """Delete a bandit and all of its decisions, for good."""
     from brigand.live.stores import delete
 
-    _confirm(f"delete {name!r} with all of its decisions", yes)
+    confirm(f"delete {name!r} with all of its decisions", yes)
     with store_named():
         delete(store, name)
     typer.echo(f"{label(name)} is not in {store_label(store)} any more")
@@ -360,19 +360,10 @@ def prune(
     from brigand.cli.bandit_import import time_of
 
     time = time_of(before)
-    _confirm(f"drop the decisions of {name!r} that were made before {before}", yes)
+    confirm(f"drop the decisions of {name!r} that were made before {before}", yes)
     with stoppable("what is left to drop goes with the next prune"), _opened(store, name) as bandit:
         dropped = bandit.prune(time)
     typer.echo(f"{counted(dropped, 'decision')} of {label(name)} were dropped")
-
-
-def _confirm(what: str, yes: bool) -> None:
-    """Ask whether something shall be done that cannot be undone, unless that was said."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise InvalidValueError(f"{what}? Say so with --yes.")
-    typer.confirm(f"{what[0].upper()}{visible(what[1:])}?", abort=True)
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from brigand.cli.bandit_text import visible
+from brigand.errors import InvalidValueError
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -24,3 +27,12 @@ def say_where(console: Console, before: str, path: Path, after: str = "") -> Non
 def say(console: Console, text: str) -> None:
     """Print a sentence that may have names in it, on one line."""
     console.print(visible(text), soft_wrap=True, highlight=False)
+
+
+def confirm(what: str, yes: bool) -> None:
+    """Ask whether something shall be done that cannot be undone, unless that was said."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidValueError(f"{what}? Say so with --yes.")
+    typer.confirm(f"{what[0].upper()}{visible(what[1:])}?", abort=True)

@@ -12,12 +12,13 @@ from rich.text import Text
 
 from brigand.cli.bandit_text import visible
 from brigand.cli.console import make_console, say, say_where
+from brigand.cli.studies import Folder
 from brigand.files import make_folder
 
 if TYPE_CHECKING:
     from brigand.studies.regret_tables import Table
+    from brigand.studies.results import StudyResults
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that brigand run filled.")]
 COLOURS = {"better": "green", "worse": "red"}
 
 
@@ -46,6 +47,7 @@ def compare(
     ]
     for table in said_once(tables):
         _print(console, table)
+    _say_left_out(console, results)
 
 
 def plot(
@@ -72,6 +74,7 @@ def plot(
     for drawing in drawings(results, figure):
         style.save(drawing.figure, make_folder(target), drawing.file)
         say(console, drawing.file)
+    _say_left_out(console, results)
     say_where(console, "The figures are in ", target)
 
 
@@ -91,7 +94,14 @@ def report(
     make_folder(target.parent)
     with console.status("drawing"):
         path = write_report(results, target)
+    _say_left_out(console, results)
     say_where(console, "The report is ", path)
+
+
+def _say_left_out(console: Console, results: StudyResults) -> None:
+    """Say what of a study is not complete."""
+    if results.left_out:
+        console.print(Text(visible(results.left_out), "yellow"), highlight=False, soft_wrap=True)
 
 
 def _print(console: Console, table: Table) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from brigand import checks
-from brigand.cli.console import make_console, say, say_where
-from brigand.errors import InvalidValueError
+from brigand.cli.console import confirm, make_console, say, say_where
+from brigand.errors import InvalidValueError, ResultFileError
+from brigand.words import counted, duration
 
 if TYPE_CHECKING:
     from brigand.studies.run import Load
+
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that brigand run filled.")]
 
 
 def run(
@@ -32,6 +37,13 @@ def run(
     dask: Annotated[
         str | None, typer.Option(help="A Dask cluster in place of threads: tcp://host:port, or local:2.")
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Only part K of N, as 1/4: so that N machines do the whole; see brigand merge.",
+        ),
+    ] = None,
 ) -> None:
     """Run a study: every policy in every environment. What is already in the folder is not computed again.
 
@@ -45,6 +57,7 @@ def run(
         if dask is not None:
             raise InvalidValueError("workers are threads of this process; a Dask cluster has its own.")
         checks.integer("workers", workers, 1)
+    part = None if shard is None else _part(shard)
     folder = out or study.with_suffix("")
     if check:
         _, _, load = plan_study(study, folder)
@@ -59,6 +72,7 @@ def run(
                 folder,
                 workers=workers,
                 dask=dask,
+                shard=part,
                 announce=lambda load: _announce(console, load),
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
@@ -67,6 +81,108 @@ def run(
         raise typer.Exit(130) from None
     say_where(console, "Results are in ", folder, "; look at them with")
     say(console, f"  brigand report {shlex.quote(str(folder))}")
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Return K and N of ``"K/N"``."""
+    k, slash, n = text.partition("/")
+    if not (slash and k.isascii() and n.isascii() and k.isdigit() and n.isdigit()):
+        raise InvalidValueError(f"shard must be K/N with 1 <= K <= N, such as 1/4, not {text!r}.")
+    return int(k), int(n)
+
+
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders that brigand run filled.")],
+    out: Annotated[Path, typer.Option(help="Folder for all of it; a new one, or of the same study.")],
+) -> None:
+    """Put parts of a study together that were computed in several folders: brigand run --shard, say."""
+    from brigand.studies.merge import merge
+
+    console = make_console()
+    with console.status("copying"):
+        merged = merge(folders, out)
+    for path in merged.damaged:
+        say(console, f"damaged, and left out: {path}")
+    say_where(console, f"{counted(merged.pieces, 'piece')} are in ", out)
+    if merged.missing:
+        say(console, f"{counted(merged.missing, 'piece')} are still missing: brigand run goes on from there")
+
+
+def status(folder: Folder) -> None:
+    """Say how far a study is, who is computing it, and what failed."""
+    from brigand.studies.results import StudyResults
+    from brigand.studies.running import notes
+
+    console = make_console()
+    at_work = list(notes(folder))
+    try:
+        results = StudyResults(folder)
+    except ResultFileError:
+        if not at_work:
+            raise
+    else:
+        cells, pieces = results.progress()
+        say(
+            console,
+            f"{results.name}: {cells} combinations of policy and problem, {pieces} pieces are there",
+        )
+        if results.left_out:
+            say(console, results.left_out)
+    for note in at_work:
+        where = f"process {note.pid} on {note.host}"
+        runs = f"{note.done:,} of {note.total:,} runs"
+        if note.failed:
+            say(console, f"failed at {note.at:%Y-%m-%d %H:%M} UTC, {where}, after {runs}: {note.failed}")
+        elif note.alive:
+            left = "" if math.isnan(note.left) else f", about {duration(note.left)} left"
+            say(console, f"running since {note.began:%Y-%m-%d %H:%M} UTC, {where}: {runs}{left}")
+        else:
+            say(console, f"ended without a word after {note.at:%Y-%m-%d %H:%M} UTC, {where}: {runs}")
+
+
+def verify(
+    folder: Folder,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Compute what is damaged or missing again, from DIR/study.yaml.")
+    ] = False,
+) -> None:
+    """Read all pieces of a study, and say which are not as they were written; then the status is 1."""
+    from brigand.studies import upkeep
+    from brigand.studies.folder import StudyFolder
+
+    console = make_console()
+    with console.status("reading"):
+        found = upkeep.verify(folder)
+    for key in found.damaged:
+        say(console, f"damaged: {StudyFolder(folder).path(key)}")
+    bad = len(found.damaged) + found.missing
+    say(
+        console,
+        f"{counted(found.pieces, 'piece')}: {len(found.damaged):,} damaged, {found.missing:,} missing, "
+        f"{found.pieces - bad:,} as they were written",
+    )
+    if bad and not repair:
+        raise typer.Exit(1)
+    if bad:
+        with console.status("computing"):
+            upkeep.repair(folder)
+        say(console, f"{counted(bad, 'piece')} computed; what was damaged is in {folder / 'damaged'}")
+
+
+def clean(
+    folder: Folder,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove what a study does not want any more: pieces of its earlier versions, and what kills left."""
+    from brigand.studies import upkeep
+
+    console = make_console()
+    files = upkeep.unused(folder)
+    size = sum(path.stat().st_size for path in files) / 1e6
+    if files:
+        confirm(f"remove {counted(len(files), 'file')} ({size:.1f} MB) from {str(folder)!r}", yes)
+        upkeep.remove(folder, files)
+    say(console, f"{counted(len(files), 'file')} removed")
 
 
 def schema() -> None:
@@ -80,17 +196,20 @@ def _announce(console: Console, load: Load) -> None:
     """Say how much work there is, and how much of it is done."""
     console.print(
         f"{len(load.cells):,} combinations of policy and problem, {load.runs:,} runs, {load.steps:.3g} "
-        f"steps, in {len(load.pieces):,} pieces",
+        f"steps, in {load.blocks:,} pieces",
         highlight=False,
         soft_wrap=True,
     )
-    done = len(load.pieces) - len(load.missing)
+    done = load.blocks - len(load.missing)
     if done:
         console.print(f"{done:,} pieces are there, {len(load.missing):,} are to be done", highlight=False)
+    if load.damaged:
+        what = counted(len(load.damaged), "damaged piece")
+        say(console, f"moved into the folder damaged, and computed again: {what}")
     if load.unused:
         console.print(
             f"{load.unused:,} pieces in the folder are of an earlier version of the study, or of the code, "
-            "and are not used",
+            "and are not used; brigand clean removes them",
             highlight=False,
             soft_wrap=True,
         )

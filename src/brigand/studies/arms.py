@@ -73,11 +73,10 @@ def mean_pulls(
 
     steps, arms = results.steps(problem), len(labels)
     total, done = np.zeros((len(steps), arms)), 0
-    replications = int(results.manifest["replications"])
-    for block in results.blocks(problem, policy, "pulls"):
-        order = orders[np.arange(done, done + len(block)) // replications]
-        total += np.take_along_axis(block, order[:, None, :], 2).sum(axis=0)
-        done += len(block)
+    for runs in results.blocks(problem, policy, "pulls"):
+        order = orders[runs.instances]
+        total += np.take_along_axis(runs.values, order[:, None, :], 2).sum(axis=0)
+        done += len(order)
     mean = total / max(done, 1)
     if arms <= GROUPS:
         return pd.DataFrame(mean, steps, labels)

@@ -27,7 +27,9 @@ class Comparison:
     differences : pandas.DataFrame
         Of regret at T, a policy's less the baseline's, indexed by problem and policy: ``mean``, ``low`` and
         ``high`` (its 95 % interval: Student's, and ``unseen`` added to both ends, see `Results.summary`),
-        ``unseen``, ``pairs``, ``paired``. Below 0 the policy is better. Problems on
+        ``unseen``, ``p_value`` and ``p_unseen`` (of no difference, and of none beyond ``unseen``; corrected
+        for the number of policies by Holm's procedure, see `brigand.studies.statistics.mean_tests`),
+        ``pairs``, ``paired``. Below 0 the policy is better. Problems on
         which the baseline does not play are left out, here and in ``wins``. On one
         instance, pairs are replications; on several, the instances' means over replications. ``paired``
         says whether both met the same rewards: not so if one of them was run by skipping; then replications
@@ -137,7 +139,7 @@ def compare(
             tests[problem] = found._asdict() | counts
     return Comparison(
         baseline,
-        _joined(differences, ["mean", "low", "high", "unseen", "pairs", "paired"]),
+        _joined(differences, ["mean", "low", "high", "unseen", "p_value", "p_unseen", "pairs", "paired"]),
         _joined(wins, ["rate", "low", "high", "ties", "instances"]),
         _joined(ranks, ["rank"]),
         _by_problem(tests, ["statistic", "p_value", "critical_difference", "instances", "policies"]),
@@ -149,12 +151,14 @@ def compare(
 def _differences(
     draws: pd.DataFrame, base: str, others: list[str], stepped: Collection[str], worst: float
 ) -> dict[str, Any]:
-    found = statistics.summarise(draws[others].sub(draws[base], axis=0), worst)
+    less = draws[others].sub(draws[base], axis=0)
+    found = statistics.summarise(less, worst)
     found["low"] -= found["unseen"]  # it may be the baseline's as well
+    found = found.join(statistics.mean_tests(less, found["unseen"]))
     rows: dict[str, Any] = {}
     for policy, row in found.iterrows():
         rows[str(policy)] = {
-            **row[["mean", "low", "high", "unseen"]].to_dict(),
+            **row[["mean", "low", "high", "unseen", "p_value", "p_unseen"]].to_dict(),
             "pairs": len(draws),
             "paired": policy in stepped and base in stepped,
         }

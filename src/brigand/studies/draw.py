@@ -145,7 +145,7 @@ def _forced(results: StudyResults) -> Drawn:
     for problem in results.problems:
         rows = {}
         for name in results.policies_of(problem):
-            counted = [block.sum(axis=1) for block in results.blocks(problem, name, "forced")]
+            counted = [runs.values.sum(axis=1) for runs in results.blocks(problem, name, "forced")]
             if counted:
                 forced = float(np.concatenate(counted).mean())
                 rows[name] = {"forced": forced, "greedy": results.problem(problem)["horizon"] - forced}

@@ -1,13 +1,14 @@
-"""Where a study's results are kept: one file for each piece of work, named by its key.
+"""Where a study's results are kept: one file for each block of runs, named by its key.
 
 ::
 
     DIR/study.yaml           the file as it was last run
-    DIR/manifest.json        the pieces of that study, by problem and policy
-    DIR/pieces/ab/KEY.npz    the numbers of one piece
+    DIR/manifest.json        what that study wants: problems, policies, how many runs of each
+    DIR/pieces/ab/KEY.block  the numbers of a block (`brigand.studies.kept`)
+    DIR/damaged/KEY.block    what was found damaged, and was computed again
 
-Every file is written whole or not at all, and a piece's name says what is in it. So a killed process loses
-what it had in work and no more, two processes in one folder write the same files, and pieces that another
+Every file is written whole or not at all, and a block's name says what is in it. So a killed process loses
+what it had in work and no more, two processes in one folder write the same files, and runs that another
 version of the study has in common with this one are found again.
 """
 
@@ -16,15 +17,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from brigand.errors import ResultFileError
 from brigand.files import atomic, make_folder
-from brigand.studies.work import Arrays, unpack
+from brigand.studies import kept
+from brigand.studies.kept import DamagedBlockError, Kept
+from brigand.studies.work import Arrays, Piece, unpack
 
 MANIFEST = "manifest.json"
 STUDY = "study.yaml"
@@ -42,51 +44,104 @@ class StudyFolder:
         self.folder = folder
 
     def path(self, key: str) -> Path:
-        """Return where a piece is, or would be."""
-        return self.folder / "pieces" / key[:2] / f"{key}.npz"
-
-    def has(self, key: str) -> bool:
-        """Return whether a piece is there."""
-        return self.path(key).is_file()
+        """Return where a block is, or would be."""
+        return self.folder / "pieces" / key[:2] / f"{key}.block"
 
     def keys(self) -> Iterator[str]:
-        """Yield the keys of all pieces that are there, of whatever version of the study."""
-        for path in (self.folder / "pieces").glob("??/*.npz"):
+        """Yield the keys of all blocks that are there, of whatever version of the study."""
+        for path in (self.folder / "pieces").glob("??/*.block"):
             if not path.name.startswith("."):
                 yield path.stem
 
-    def put(self, key: str, content: bytes) -> None:
-        """Write a piece.
+    def left_over(self) -> Iterator[Path]:
+        """Yield the files that kills left, and those of versions of Brigand with another format."""
+        for path in (self.folder / "pieces").glob("??/*"):
+            if path.name.startswith(".") or path.suffix != ".block":
+                yield path
+
+    def kept(self, key: str) -> Kept | None:
+        """Return what there is of a block; None if there is nothing.
 
         Raises
         ------
-        ResultFileError
-            It cannot be written; nothing is left behind.
+        DamagedBlockError
+            The file is not as it was written, as far as its first line and its length tell.
         """
-        path = self.path(key)
-        if not path.parent.is_dir():
-            make_folder(path.parent)
-        with atomic(path) as temporary:
-            temporary.write_bytes(content)
+        return kept.first_line(self.path(key), key)
 
-    def get(self, key: str, names: Sequence[str] | None = None) -> Arrays:
-        """Read a piece: all of its arrays, or those of some names that it has.
+    def check(self, key: str) -> Kept:
+        """Read a whole block, and return what there is of it.
 
         Raises
         ------
         ResultFileError
             It is not there, or damaged.
         """
-        path = self.path(key)
+        return kept.check(self.path(key), key)
+
+    def lacks(self, piece: Piece) -> bool:
+        """Return whether something of a piece of work is not there; nobody may have done it meanwhile."""
         try:
-            with path.open("rb") as file:
-                return unpack(file, names)
-        except FileNotFoundError:
-            raise ResultFileError(f"there is no file {str(path)!r}: run the study again.") from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ResultFileError(
-                f"{str(path)!r} is damaged ({error}): delete it and run the study again."
-            ) from error
+            found = self.kept(piece.key)
+        except DamagedBlockError:
+            return True
+        task = piece.task
+        if found is None or (found.steps, found.pulls) != (kept.digest(task["checkpoints"]), task["pulls"]):
+            return True
+        first, column = task["place"]
+        done = dict(enumerate(found.done, first))
+        return any(done.get(instance, 0) < end - column for instance, _, end in task["parts"])
+
+    def put(self, key: str, task: dict[str, Any], content: bytes) -> None:
+        """Write the runs of a piece of work to those of its block that are there.
+
+        Raises
+        ------
+        ResultFileError
+            It cannot be written; what was there stays.
+        """
+        self.join(key, task, unpack(content))
+
+    def join(self, key: str, task: dict[str, Any], new: Arrays) -> None:
+        """Write runs to those of their block that are there; see `put`."""
+        path, old = self.path(key), None
+        with suppress(DamagedBlockError):
+            found = self.kept(key)
+            if found is not None and (found.steps, found.pulls) == (
+                kept.digest(task["checkpoints"]),
+                task["pulls"],
+            ):
+                old = kept.read(path, key)
+        if not path.parent.is_dir():
+            make_folder(path.parent)
+        done, arrays = kept.joined(old, task, new)
+        with atomic(path, durable=False) as temporary:  # a damaged one is noticed, and computed again
+            temporary.write_bytes(kept.content_of(key, task, done, arrays))
+
+    def get(self, key: str, names: Sequence[str] | None = None) -> tuple[Kept, Arrays]:
+        """Read a block: all of its arrays, or those of some names that it has.
+
+        Raises
+        ------
+        ResultFileError
+            It is not there, or damaged.
+        """
+        return kept.read(self.path(key), key, names)
+
+    def put_aside(self, key: str) -> Path:
+        """Move a block that is damaged to where nobody takes it for one.
+
+        Raises
+        ------
+        ResultFileError
+            It cannot be moved.
+        """
+        place = make_folder(self.folder / "damaged") / f"{key}.block"
+        try:
+            self.path(key).replace(place)
+        except OSError as error:
+            raise ResultFileError(f"{str(self.path(key))!r} cannot be moved: {error.strerror}.") from error
+        return place
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file of the folder."""
@@ -96,32 +151,41 @@ class StudyFolder:
     def keep_study(self, path: Path, text: str) -> str:
         """Keep a copy of the study file, and return its digest; "" if the file itself stands there."""
         if _same(path, self.folder / STUDY):
-            return ""
+            ours = self._kept_digest()
+            return ours if ours == digest(text.encode()) else ""  # the copy may be run, too
         self.write_text(STUDY, text)
         return digest(text.encode())
 
-    def require_own(self, path: Path) -> None:
-        """Make sure that no file is replaced but those that a study left here.
+    def require_own(self, path: Path, name: str) -> None:
+        """Make sure that no file is replaced but those that this study left here.
 
         Parameters
         ----------
         path : Path
             The study file, which may stand in the folder itself.
+        name : str
+            Of the study.
 
         Raises
         ------
         ResultFileError
-            A file that is not ours has one of our names.
+            A file that is not ours has one of our names, or the folder holds a study of another name.
         """
         copy, manifest = self.folder / STUDY, self.folder / MANIFEST
         ours = self._kept_digest()
         if os.path.lexists(manifest) and ours is None and not self._is_damaged():
             raise _in_the_way(manifest)
-        if not os.path.lexists(copy) or _same(path, copy):
+        if _same(path, copy):
             return
-        found = b"" if copy.is_symlink() else _content(copy)
-        if found != _content(path) and (ours is None or digest(found) != ours or copy.is_symlink()):
-            raise _in_the_way(copy)
+        if os.path.lexists(copy):
+            found = b"" if copy.is_symlink() else _content(copy)
+            if found != _content(path) and (ours is None or digest(found) != ours or copy.is_symlink()):
+                raise _in_the_way(copy)
+        if ours is not None and (other := str(self.manifest().get("name"))) != name:
+            raise ResultFileError(
+                f"{str(self.folder)!r} holds the study {other!r}, and this one is called {name!r}: give "
+                "another folder for its results."
+            )
 
     def _kept_digest(self) -> str | None:
         """Return the digest of the copy that the manifest speaks of; None if there is no manifest of ours."""

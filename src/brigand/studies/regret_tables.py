@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from brigand.simulation.results import LEVEL
 from brigand.studies.compare import Comparison
 from brigand.studies.results import StudyResults
 from brigand.words import INTERVAL, counted, number, share
@@ -96,7 +97,7 @@ def comparison_table(results: StudyResults, compared: Comparison, problem: str) 
                 difference._replace(text=difference.text + mark),
                 _interval(row["low"], row["high"]),
                 _number(row["unseen"]),
-                Cell(_verdict(row["low"], row["high"], row["unseen"])),
+                Cell(_verdict(row)),
             ]
         if len(wins):
             cells += _wins(wins, str(name))
@@ -137,8 +138,9 @@ def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[st
         notes.append(
             f"minus {compared.baseline}: the mean difference of regret at T over {pairs:,} {same}; below 0 "
             f"the policy is better. 95 %: its interval, Student's; both ends count unseen, what {same} could "
-            'add that are too rare (below 3 in n) to have been seen. A verdict "as seen" is without it. '
-            "Each interval holds by itself, not all together."
+            "add that are too rare (below 3 in n) to have been seen. Each interval holds by itself. verdict: "
+            "at 5 % for all policies of a table together, by Holm's correction, so a policy whose interval "
+            'leaves out 0 may be "not shown to differ"; "as seen" is without unseen.'
         )
         if not differences["paired"].all():
             notes.append("*: run by skipping, so not with the same rewards as the baseline.")
@@ -163,13 +165,13 @@ def _of(table: pd.DataFrame, problem: str) -> pd.DataFrame:
     return table[table.index.get_level_values("problem") == problem].droplevel("problem")
 
 
-def _verdict(low: float, high: float, unseen: float) -> str:
-    """Return what an interval says, and if it leaves the sign open, what it says without the unseen."""
-    if low + unseen == high - unseen == 0:
+def _verdict(row: pd.Series) -> str:
+    """Return what tests say, and if they leave the sign open, what they say without the unseen."""
+    if row["low"] + row["unseen"] == row["high"] - row["unseen"] == 0:
         return "the same"
-    for limit, scope in ((0.0, ""), (unseen, " as seen")):
-        if high < limit or low > -limit:
-            return ("better" if high < limit else "worse") + scope
+    for test, scope in (("p_unseen", ""), ("p_value", " as seen")):
+        if row[test] <= 1 - LEVEL:
+            return ("better" if row["mean"] < 0 else "worse") + scope
     return "not shown to differ"
 
 

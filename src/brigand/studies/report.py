@@ -66,6 +66,7 @@ def report(results: StudyResults) -> str:
         figures=[_figure(place, drawing) for place, drawing in enumerate(drawings(results), start=1)],
         study=_study_file(results),
         folder=results.folder.name,
+        left_out=results.left_out,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,9 @@ from brigand.simulation.results import Results, statistics_of
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import environment_of
 from brigand.studies.folder import MANIFEST, StudyFolder
+from brigand.studies.kept import DamagedBlockError, Kept, digest
 from brigand.studies.statistics import summarise
-from brigand.studies.work import FORMAT
+from brigand.studies.work import FORMAT, Block, Cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +52,26 @@ def load(path: str | os.PathLike[str]) -> Any:
     return StudyResults(path) if Path(path).is_dir() else of_simulation.load(path)
 
 
+class Runs(NamedTuple):
+    """Some runs of a policy on a problem.
+
+    Attributes
+    ----------
+    instances, replications : int64 arrays of shape (runs,)
+        Which they are, counted from 0.
+    values : array of shape (runs, ...)
+    """
+
+    instances: Integers
+    replications: Integers
+    values: NDArray[Any]
+
+
 class StudyResults:
     """The results of a study: several policies on several problems.
 
-    Numbers are read when they are asked for, one policy on one problem at a time. What needs pieces that are
-    not there yet raises `ResultFileError` and says how many are missing.
+    Numbers are read when they are asked for, one policy on one problem at a time. Of a study that is not done
+    yet there is what is complete: all runs of some policies on some problems.
 
     Parameters
     ----------
@@ -68,7 +84,9 @@ class StudyResults:
     manifest : dict
         What was run, as ``manifest.json`` has it.
     problems, policies : tuple of str
-        Their names, with what was swept over.
+        Their names, with what was swept over; those of which something is complete.
+    incomplete : dict of (str, str) to (int, int)
+        For each problem and policy whose runs are not all there: how many of its pieces are, and of how many.
 
     Raises
     ------
@@ -85,17 +103,29 @@ class StudyResults:
             written = int(self.manifest["format"])
             self._problems = {entry["name"]: entry for entry in self.manifest["problems"]}
             self._policies = {entry["name"]: entry for entry in self.manifest["policies"]}
-            self._cells = {(cell["problem"], cell["policy"]): cell for cell in self.manifest["cells"]}
             self._replications = int(self.manifest["replications"])
+            if written == FORMAT:
+                self._cells = {(cell["problem"], cell["policy"]): cell for cell in self.manifest["cells"]}
+                self._tables = {names: self._table(*names) for names in self._cells}
         except (KeyError, TypeError, ValueError) as error:
             raise ResultFileError(f"{path!r} is damaged ({error!r}): run the study again.") from error
         if written > FORMAT:
             raise ResultFileError(
                 f"{path!r} was written in format {written} by Brigand {self.manifest.get('version')}; this "
-                f"version reads up to format {FORMAT}."
+                f"version reads format {FORMAT}."
             )
-        self.problems = tuple(self._problems)
-        self.policies = tuple(self._policies)
+        if written < FORMAT:
+            raise ResultFileError(
+                f"{path!r} was written in format {written} by an older Brigand: run the study again."
+            )
+        self.incomplete: dict[tuple[str, str], tuple[int, int]] = {}
+        for names, table in self._tables.items():
+            lacking = sum(self._lacks(block, *names) for block in table)
+            if lacking:
+                self.incomplete[names] = (len(table) - lacking, len(table))
+        complete = self._tables.keys() - self.incomplete.keys()
+        self.problems = tuple(name for name in self._problems if any(name == p for p, _ in complete))
+        self.policies = tuple(name for name in self._policies if any(name == p for _, p in complete))
         self._final: dict[tuple[str, str], Floats] = {}
 
     @property
@@ -105,7 +135,14 @@ class StudyResults:
 
     @property
     def baseline(self) -> str:
-        """The policy that others are compared with: the one that the study names, else its first."""
+        """The policy that others are compared with: the one that the study names, else its first.
+
+        Raises
+        ------
+        ResultFileError
+            Nothing is complete yet.
+        """
+        self._require_some()
         return str(self.manifest.get("baseline") or self.policies[0])
 
     @property
@@ -115,26 +152,52 @@ class StudyResults:
 
     @property
     def missing(self) -> int:
-        """How many pieces are not there yet."""
-        there = set(self._kept.keys())
-        return sum(key not in there for cell in self._cells.values() for key in cell["keys"])
+        """How many pieces were not there when the results were loaded."""
+        return sum(total - there for there, total in self.incomplete.values())
+
+    @property
+    def left_out(self) -> str:
+        """What is not complete, in a sentence; empty if all is."""
+        if not self.incomplete:
+            return ""
+        first, *others = (
+            f"{policy} on {problem} ({there:,} of {total:,} pieces)"
+            for (problem, policy), (there, total) in self.incomplete.items()
+        )
+        more = f", and {len(others):,} more" if others else ""
+        return f"Not complete, and left out: {first}{more}. `brigand run` goes on."
+
+    def progress(self) -> tuple[str, str]:
+        """Return how many combinations of policy and problem are there, and pieces: "3 of 4", "9 of 12"."""
+        pieces = sum(map(len, self._tables.values()))
+        return (
+            f"{len(self._tables) - len(self.incomplete):,} of {len(self._tables):,}",
+            f"{pieces - self.missing:,} of {pieces:,}",
+        )
+
+    def wanted(self) -> Iterator[tuple[Block, bool]]:
+        """Yield all blocks that the study wants, and whether something of each was not there."""
+        for names, table in self._tables.items():
+            for block in table:
+                yield block, self._lacks(block, *names)
 
     def problem(self, name: str) -> dict[str, Any]:
         """Return a problem's entry in the manifest: horizon, instances, recipe, checkpoints, arms, ..."""
         if name not in self._problems:
-            raise UnknownNameError("problem", name, self.problems)
+            raise UnknownNameError("problem", name, self._problems)
         return dict(self._problems[name])
 
     def policy(self, name: str) -> dict[str, Any]:
         """Return a policy's entry in the manifest: its JSON form, and what was swept over."""
         if name not in self._policies:
-            raise UnknownNameError("policy", name, self.policies)
+            raise UnknownNameError("policy", name, self._policies)
         return dict(self._policies[name])
 
     def policies_of(self, problem: str) -> tuple[str, ...]:
-        """Return the policies that play on a problem: all, unless the study says otherwise."""
+        """Return the policies whose runs on a problem are complete; the study may leave some out."""
         self.problem(problem)
-        return tuple(name for name in self.policies if (problem, name) in self._cells)
+        complete = self._tables.keys() - self.incomplete.keys()
+        return tuple(name for name in self.policies if (problem, name) in complete)
 
     def method(self, problem: str, policy: str) -> str:
         """Return how a policy was run: ``"step"`` or ``"skip"``."""
@@ -175,25 +238,36 @@ class StudyResults:
         """Return forced pulls by T, shape (instances, replications, arms); None if it does not count them."""
         return self._joined(problem, policy, "forced")
 
-    def blocks(self, problem: str, policy: str, array: str) -> Iterator[NDArray[Any]]:
-        """Yield an array of one piece after the other: for what needs not all runs in memory together.
+    def blocks(self, problem: str, policy: str, array: str) -> Iterator[Runs]:
+        """Yield the runs of one piece after the other: for what needs not all of them in memory together.
 
         Parameters
         ----------
         problem, policy : str
         array : str
             ``"regret"``, ``"pulls"`` or ``"forced"``, with shapes as `brigand.studies.work.compute` has them.
-            Nothing is yielded if the pieces lack it. Run r is replication r mod R on instance r // R.
+            Nothing is yielded if the pieces lack it.
 
         Raises
         ------
         ResultFileError
             Pieces are missing or damaged.
         """
-        for key in self._complete(problem, policy):
-            found = self._kept.get(key, (array,))
-            if array in found:
-                yield found[array]
+        steps = self.steps(problem)
+        for block in self._complete(problem, policy):
+            kept, found = self._kept.get(block.key, (array, "steps"))
+            if array not in found:
+                continue
+            if kept.lacks(block) or not set(steps) <= set(found["steps"]):
+                raise ResultFileError(self._missing(problem, policy))
+            rows = np.concatenate(
+                [np.arange(first, first + block.shape[1]) for first in _starts(kept)[: block.shape[0]]]
+            )
+            values = found[array][rows]
+            if array != "forced" and len(steps) < len(found["steps"]):
+                values = values[:, np.searchsorted(found["steps"], steps)]
+            instances, replications = np.indices(block.shape)
+            yield Runs(block.place[0] + instances.ravel(), block.place[1] + replications.ravel(), values)
 
     def rivals(self, problem: str) -> list[str]:
         """Return the policies that are ranked: all but `Oracle`, which loses nothing; it, if it is alone."""
@@ -205,8 +279,10 @@ class StudyResults:
         """Return the regret at T, shape (instances, replications), in units of reward."""
         key = (problem, policy)
         if key not in self._final:
-            ends = [block[:, -1].copy() for block in self.blocks(problem, policy, "regret")]
-            self._final[key] = np.concatenate(ends).reshape(-1, self._replications)
+            final = np.empty(self._complete(problem, policy).shape)
+            for runs in self.blocks(problem, policy, "regret"):
+                final[runs.instances, runs.replications] = runs.values[:, -1]
+            self._final[key] = final
         return self._final[key]
 
     def draws(self, problem: str) -> pd.DataFrame:
@@ -284,6 +360,7 @@ class StudyResults:
         import pandas as pd
 
         tables = {}
+        self._require_some()
         for name in self.problems:
             counts = {"instances": self.problem(name)["instances"], "replications": self._replications}
             worst = float(self._worst(name, self.problem(name)["horizon"]))
@@ -323,6 +400,10 @@ class StudyResults:
             f"StudyResults: {self.name!r}; problems: {', '.join(self.problems)}; policies: "
             f"{', '.join(self.policies)}; {f'pieces missing: {missing:,}' if missing else 'complete'}"
         )
+
+    def _require_some(self) -> None:
+        if not self.policies:
+            raise ResultFileError(f"nothing of the study in {str(self.folder)!r} is complete yet.")
 
     def _worst(self, problem: str, steps: ArrayLike) -> Floats:
         """Return the largest regret that can be after some steps, in any instance."""
@@ -376,42 +457,62 @@ class StudyResults:
         return xr.Dataset(content, labels)
 
     def _joined(self, problem: str, policy: str, array: str) -> NDArray[Any] | None:
-        joined, done = None, 0
-        runs = self.problem(problem)["instances"] * self._replications
-        for block in self.blocks(problem, policy, array):
+        joined = None
+        for runs in self.blocks(problem, policy, array):
             if joined is None:
-                joined = np.empty((runs, *block.shape[1:]), block.dtype)
-            part = joined[done : done + len(block)]
-            if part.shape != block.shape:
-                break
-            part[:] = block
-            done += len(block)
-        if joined is None:
-            return None
-        if done != runs:
-            raise ResultFileError(
-                f"the pieces of {policy!r} on {problem!r} do not fit the manifest in {str(self.folder)!r}: "
-                "delete its folder pieces and run the study again."
-            )
-        return joined.reshape(-1, self._replications, *joined.shape[1:])
+                shape = (*self._tables[problem, policy].shape, *runs.values.shape[1:])
+                joined = np.empty(shape, runs.values.dtype)
+            joined[runs.instances, runs.replications] = runs.values
+        return joined
 
-    def _complete(self, problem: str, policy: str) -> list[str]:
-        """Return the keys of a cell, or say how many pieces it lacks."""
-        keys: list[str] = self._cell(problem, policy)["keys"]
-        missing = sum(not self._kept.has(key) for key in keys)
-        if missing:
-            raise ResultFileError(
-                f"{missing:,} of {len(keys):,} pieces of {policy!r} on {problem!r} are missing in "
-                f"{str(self.folder)!r}: run `brigand run` again, with the same study and folder."
-            )
-        return keys
+    def _complete(self, problem: str, policy: str) -> Cell:
+        """Return a policy's runs on a problem, or say how many pieces are missing."""
+        self._cell(problem, policy)
+        if (problem, policy) in self.incomplete:
+            raise ResultFileError(self._missing(problem, policy))
+        return self._tables[problem, policy]
+
+    def _missing(self, problem: str, policy: str) -> str:
+        blocks = list(self._tables[problem, policy])
+        missing = sum(self._lacks(block, problem, policy) for block in blocks)
+        return (
+            f"{missing:,} of {len(blocks):,} pieces of {policy!r} on {problem!r} are missing or damaged in "
+            f"{str(self.folder)!r}: run `brigand run` again, with the same study and folder."
+        )
+
+    def _table(self, problem: str, policy: str) -> Cell:
+        """Return how the runs of a policy on a problem are found."""
+        cell = self._cells[problem, policy]
+        instances, (height, width) = int(self._problems[problem]["instances"]), cell["size"]
+        if min(instances, height, width, self._replications) < 1:
+            raise ValueError("sizes that are not positive")
+        return Cell(str(cell["key"]), (int(height), int(width)), (instances, self._replications))
+
+    def _lacks(self, block: Block, problem: str, policy: str) -> bool:
+        """Return whether something that is wanted of a block is not there."""
+        try:
+            kept = self._kept.kept(block.key)
+            if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
+                return True
+            steps = self._problems[problem]["checkpoints"]
+            if kept.steps == digest(steps):
+                return False
+            return not set(steps) <= set(self._kept.get(block.key, ("steps",))[1]["steps"].tolist())
+        except DamagedBlockError:
+            return True
 
     def _cell(self, problem: str, policy: str) -> dict[str, Any]:
-        playing = self.policies_of(problem)
+        playing = [name for name in self._policies if (problem, name) in self._cells]
         if policy not in playing:
+            self.problem(problem)
             raise UnknownNameError(f"policy on {problem!r}", policy, playing)
         cell: dict[str, Any] = self._cells[problem, policy]
         return cell
+
+
+def _starts(kept: Kept) -> list[int]:
+    """Return where the runs of each instance begin in the arrays of a block."""
+    return [int(start) for start in np.cumsum([0, *kept.done])]
 
 
 def _flat(array: Any) -> tuple[Any, tuple[str, ...]]:

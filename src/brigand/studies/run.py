@@ -5,23 +5,29 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import math
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from brigand.environments.environment import Environment
+from brigand.errors import InvalidValueError, ResultFileError
 from brigand.files import make_folder
 from brigand.policies.base import Policy
 from brigand.simulation.ahead import compile_ahead
 from brigand.simulation.plan import check_workers
 from brigand.studies.expand import Study, environment_of, expand
 from brigand.studies.folder import MANIFEST, StudyFolder
+from brigand.studies.kept import NOTHING, DamagedBlockError, digest
 from brigand.studies.read import Source, read_study
-from brigand.studies.work import FORMAT, Piece, pieces, work
+from brigand.studies.results import StudyResults
+from brigand.studies.running import Running
+from brigand.studies.work import FORMAT, Block, Piece, cell_of, work
 
 
 @dataclass(frozen=True)
@@ -31,29 +37,26 @@ class Load:
     Attributes
     ----------
     cells : list of dict
-        For each problem and policy: names, JSON forms, keys of the pieces.
-    pieces : list of Piece
-        All of them.
+        For each problem and policy: their names, and how its blocks are found.
+    blocks, runs : int
+        Of all.
+    steps : float
+        Of all runs, as if each was stepped.
     missing : list of Piece
-        Those that are not in the folder.
+        What is not in the folder.
     unused : int
         Files in the folder that belong to an earlier version of the study, or of the code.
+    damaged : list of str
+        Keys of blocks that are not as they were written; what they had is missing.
     """
 
     cells: list[dict[str, Any]]
-    pieces: list[Piece]
+    blocks: int
+    runs: int
+    steps: float
     missing: list[Piece]
     unused: int
-
-    @property
-    def runs(self) -> int:
-        """Runs of all pieces."""
-        return sum(piece.runs for piece in self.pieces)
-
-    @property
-    def steps(self) -> int:
-        """Steps of all runs, as if each was stepped."""
-        return sum(piece.runs * int(piece.task["horizon"]) for piece in self.pieces)
+    damaged: list[str]
 
 
 def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
@@ -76,28 +79,64 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
     if beside not in sys.path:  # a policy of the user's may stand beside the study
         sys.path.insert(0, beside)
     study = expand(file, source)
+    where = None if folder is None else StudyFolder(folder)
     there: set[str] = set()
-    if folder is not None:
-        StudyFolder(folder).require_own(path)
-        there = set(StudyFolder(folder).keys())
-    cells, found = [], []
+    if where is not None:
+        where.require_own(path, file.name)
+        there = set(where.keys())
+    cells, missing, damaged = [], list[Piece](), list[str]()
+    wanted: set[str] = set()
+    blocks, runs, steps = 0, 0, 0.0
     for problem in study.problems:
         for named in study.policies:
             if not named.plays(problem):
                 continue
-            of_cell = list(pieces(study, problem, named))
-            found += of_cell
+            cell, task = cell_of(study, problem, named)
+            task |= {"checkpoints": list(study.checkpoints(problem.horizon)), "size": list(cell.size)}
+            task |= {"pulls": "pulls" in file.metrics}
+            for block in cell:
+                wanted.add(block.key)
+                found = where if block.key in there else None
+                try:
+                    piece = _lacking(block, task, found)
+                except DamagedBlockError:
+                    damaged.append(block.key)
+                    piece = _lacking(block, task, None)
+                if piece is not None:
+                    missing.append(piece)
+            blocks += len(cell)
+            runs += math.prod(cell.shape)
+            steps += math.prod(cell.shape) * float(problem.horizon)
             cells.append(
                 {
                     "problem": problem.name,
                     "policy": named.name,
-                    "method": of_cell[0].task["method"],
-                    "keys": [piece.key for piece in of_cell],
+                    "method": task["method"],
+                    "key": cell.key,
+                    "size": list(cell.size),
                 }
             )
-    wanted = {piece.key for piece in found}
-    missing = [piece for piece in found if piece.key not in there]
-    return study, source, Load(cells, found, missing, len(there - wanted))
+    return study, source, Load(cells, blocks, runs, steps, missing, len(there - wanted), damaged)
+
+
+def _lacking(block: Block, task: dict[str, Any], where: StudyFolder | None) -> Piece | None:
+    """Return what is to be computed of a block; None if all that is wanted of it is there."""
+    task = task | {"place": list(block.place)}
+    kept = NOTHING if where is None else where.check(block.key)
+    if where is not None:
+        steps = task["checkpoints"]
+        if kept.steps != digest(steps):
+            steps = where.get(block.key, ("steps",))[1]["steps"].tolist()
+        if kept.pulls < task["pulls"] or not set(steps) >= set(task["checkpoints"]):
+            # All again, and with what is there already, so that who wanted that finds it, too.
+            steps = sorted({*steps, *task["checkpoints"]})
+            task["pulls"] |= kept.pulls
+            kept = NOTHING
+        else:
+            task["pulls"] = kept.pulls
+        task["checkpoints"] = steps
+    parts = kept.lacks(block)
+    return Piece(task | {"parts": list(map(list, parts))}, block.key) if parts else None
 
 
 def run_study(
@@ -106,6 +145,7 @@ def run_study(
     *,
     workers: int | None = None,
     dask: str | None = None,
+    shard: tuple[int, int] | None = None,
     announce: Callable[[Load], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Load:
@@ -121,6 +161,9 @@ def run_study(
         Threads; by default as many as the process may use.
     dask : str, optional
         A Dask cluster in place of threads: the address of its scheduler, or ``local:2`` for two processes.
+    shard : (int, int), optional
+        ``(k, n)``: only the k-th of n parts, 1 <= k <= n, so that n machines do all, each in a folder of its
+        own (`brigand.studies.merge`).
     announce : callable, optional
         Called once with the load, before anything is computed.
     progress : callable, optional
@@ -138,16 +181,41 @@ def run_study(
     """
     threads = check_workers(workers)
     study, source, load = plan_study(path, folder)
+    if shard is not None:
+        load = _part(load, *shard)
     kept = StudyFolder(make_folder(folder))
     if announce is not None:
         announce(load)
-    copied = kept.keep_study(path, source.text)
-    kept.write_text(MANIFEST, json.dumps(_manifest(study, load) | {"copy": copied}, indent=1))
-    total = load.runs
-    done = total - sum(piece.runs for piece in load.missing)
-    if progress is not None:
-        progress(done, total)
-    todo = (piece for piece in load.missing if not kept.has(piece.key))  # another process may have been there
+    with (
+        Running(folder) as running,
+        closing(_compute(study, source, load, kept, threads, dask, shard is None)) as steps,
+    ):
+        for done in steps:
+            running.progress(done, load.runs)
+            if progress is not None:
+                progress(done, load.runs)
+    return load
+
+
+def _compute(
+    study: Study,
+    source: Source,
+    load: Load,
+    kept: StudyFolder,
+    threads: int,
+    dask: str | None,
+    whole: bool,
+) -> Generator[int, None, None]:
+    """Compute what is missing, and yield how many runs are there: before the first piece, and after each."""
+    for key in load.damaged:
+        kept.put_aside(key)
+    manifest = _manifest(study, load)
+    late = bool(load.missing) and whole and _hides(kept, manifest)
+    if not load.missing:
+        _keep(kept, source, manifest)
+    done = load.runs - sum(piece.runs for piece in load.missing)
+    yield done
+    todo = (piece for piece in load.missing if kept.lacks(piece))  # another process may have been there
     if dask is None:
         compile_ahead(_players(load.missing), threads)
         finished = on_threads(todo, threads)
@@ -155,12 +223,25 @@ def run_study(
         from brigand.studies.cluster import on_dask
 
         finished = on_dask(todo, dask)
+    is_first = True
     for piece, content in finished:
-        kept.put(piece.key, content)
+        kept.put(piece.key, piece.task, content)
+        if is_first and not late:
+            _keep(kept, source, manifest)
+        is_first = False
         done += piece.runs
-        if progress is not None:
-            progress(done, total)
-    return load
+        yield done
+    if load.missing and (late or is_first):
+        _keep(kept, source, manifest)
+
+
+def _part(load: Load, k: int, n: int) -> Load:
+    """Return one of n parts of what is missing; it has about as many pieces as the others."""
+    if not 1 <= k <= n:
+        raise InvalidValueError(f"shard must be K/N with 1 <= K <= N, not {k}/{n}.")
+    missing = [piece for piece in load.missing if int(piece.key[:8], 16) % n == k - 1]
+    others = sum(piece.runs for piece in load.missing) - sum(piece.runs for piece in missing)
+    return replace(load, missing=missing, runs=load.runs - others)
 
 
 def _players(pieces: Iterable[Piece]) -> Iterator[tuple[Environment, Policy]]:
@@ -190,6 +271,32 @@ def on_threads(todo: Iterator[Piece], threads: int) -> Iterator[tuple[Piece, byt
 def _done(running: dict[Future[bytes], Piece]) -> Iterator[tuple[Piece, bytes]]:
     for future in wait(running, return_when=FIRST_COMPLETED).done:
         yield running.pop(future), future.result()
+
+
+def _hides(kept: StudyFolder, manifest: dict[str, Any]) -> bool:
+    """Return whether under a new manifest something that is complete could not be read until all is done."""
+    try:
+        old = StudyResults(kept.folder)
+    except ResultFileError:
+        return False
+    return bool(_complete(old.manifest, old.incomplete) - _complete(manifest, ()))
+
+
+def _complete(manifest: dict[str, Any], incomplete: Collection[tuple[str, str]]) -> set[str]:
+    """Return descriptions of the runs that a manifest wants, but for those that are not complete."""
+    shared = [manifest["replications"], manifest["metrics"]]
+    problems = {entry["name"]: [entry["instances"], entry["checkpoints"]] for entry in manifest["problems"]}
+    return {
+        json.dumps([cell, shared, problems[cell["problem"]]], sort_keys=True)
+        for cell in manifest["cells"]
+        if (cell["problem"], cell["policy"]) not in incomplete
+    }
+
+
+def _keep(kept: StudyFolder, source: Source, manifest: dict[str, Any]) -> None:
+    """Make the folder that of this study."""
+    copied = kept.keep_study(source.path, source.text)
+    kept.write_text(MANIFEST, json.dumps(manifest | {"copy": copied}, indent=1))
 
 
 def _manifest(study: Study, load: Load) -> dict[str, Any]:
@@ -232,6 +339,9 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
         ],
         "cells": load.cells,
         "configuration": hashlib.sha256(
-            json.dumps([piece.task for piece in load.pieces], sort_keys=True).encode()
+            json.dumps(
+                [load.cells, list(file.metrics), file.replications]
+                + [[problem.instances, study.checkpoints(problem.horizon)] for problem in study.problems]
+            ).encode()
         ).hexdigest(),
     }

@@ -5,7 +5,8 @@ A draw is a run, or an instance with its mean over replications (`StudyResults.d
 References: J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006):
 average ranks, Friedman's test, Nemenyi's critical difference. E. D. Dolan, J. J. Moré, "Benchmarking
 optimization software with performance profiles", Mathematical Programming 91 (2002). E. B. Wilson, "Probable
-inference, the law of succession, and statistical inference", JASA 22 (1927).
+inference, the law of succession, and statistical inference", JASA 22 (1927). S. Holm, "A simple sequentially
+rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
 """
 
 from __future__ import annotations
@@ -73,6 +74,54 @@ def win_rate(regret: ArrayLike, baseline: ArrayLike) -> dict[str, float]:
     interval = stats.binomtest(wins, n).proportion_ci(LEVEL, "wilson")
     ties = float((ours == theirs).mean())
     return {"rate": wins / n, "low": float(interval.low), "high": float(interval.high), "ties": ties}
+
+
+def mean_tests(draws: pd.DataFrame, unseen: ArrayLike) -> pd.DataFrame:
+    """Test of each column whether its mean is 0: Student's t, corrected for how many columns there are.
+
+    Parameters
+    ----------
+    draws : pandas.DataFrame
+        A row for each independent draw, a column for each policy.
+    unseen : array-like of shape (policies,)
+        What the mean may owe to draws that are too rare to be seen.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each policy: ``p_value``, of a mean of 0, and ``p_unseen``, of a mean whose size is at most
+        `unseen`; both after `holm`. NaN for one draw.
+    """
+    import pandas as pd
+    from scipy import stats
+
+    n, mean = len(draws), draws.mean().to_numpy()
+    error = draws.std(ddof=1).to_numpy() / math.sqrt(n)
+    found = {}
+    for name, beyond in (("p_value", 0.0), ("p_unseen", np.asarray(unseen, float))):
+        distance = np.maximum(np.abs(mean) - beyond, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(distance == 0, 0.0, distance / error)
+        found[name] = holm(2 * stats.t.sf(t, n - 1) if n > 1 else np.full(len(mean), np.nan))
+    return pd.DataFrame(found, draws.columns)
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Return p-values that hold for all of several tests together (Holm 1979).
+
+    If those that are at most 0.05 are called significant, none is falsely, with a probability of 0.95,
+    however the tests depend on each other.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, float)
+    order = np.argsort(p)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted
 
 
 class RankTest(NamedTuple):
