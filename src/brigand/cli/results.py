@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from brigand.studies.regret_tables import Table
     from brigand.studies.results import StudyResults
 
+Problem = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this problem, with or without the swept values; may be given several times."),
+]
+Policy = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this policy, with or without the swept values; may be given several times."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only what was swept over so: 'window > 100'; several must all hold."),
+]
+MANY = 10
+"""So many problems are printed one by one; of more, those that are least like the rest."""
 COLOURS = {"better": "green", "worse": "red"}
 
 
@@ -28,25 +42,44 @@ def compare(
         str | None,
         typer.Option(help="The policy to compare with. By default the study's, else its first."),
     ] = None,
+    problem: Problem = None,
+    policy: Policy = None,
+    where: Where = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every problem, however many there are.")
+    ] = False,
 ) -> None:
     """Print regret at T, and how policies compare with a baseline.
 
-    Over several instances also how often they win, and average ranks.
+    Over several instances also how often they win, and average ranks; over several problems also a table of
+    all together. Of more than ten problems, those are printed that are least like the rest.
     """
-    from brigand.studies.regret_tables import comparison_table, said_once, summary_table
+    from brigand.studies.pooled import pool
+    from brigand.studies.regret_tables import comparison_table, pooled_table, said_once, summary_table
     from brigand.studies.results import StudyResults
 
     console = make_console()
-    results = StudyResults(folder)
-    compared = results.compare(baseline)
-    summary = results.summary()
-    tables = [
+    results = StudyResults(folder).select(problem, policy, where or ())
+    pooled = pool(results)
+    tables = [] if pooled is None else [pooled_table(results, pooled)]
+    shown = results
+    if len(results.problems) > MANY and not every:
+        some = results.problems[:MANY] if pooled is None else pooled.unlike(MANY)
+        shown = results.select(some)
+    compared, summary = shown.compare(baseline), shown.summary()
+    tables += [
         table
-        for problem in results.problems
-        for table in (summary_table(results, summary, problem), comparison_table(results, compared, problem))
+        for name in shown.problems
+        for table in (summary_table(shown, summary, name), comparison_table(shown, compared, name))
     ]
     for table in said_once(tables):
         _print(console, table)
+    if shown is not results:
+        say(
+            console,
+            f"These are {MANY} of {len(results.problems):,} problems, on which the order of policies is "
+            "least like that of all together; --all prints every problem, --problem one.",
+        )
     _say_left_out(console, results)
 
 
@@ -62,6 +95,9 @@ def plot(
             "ranks; by default those that the study names, else all that make sense."
         ),
     ] = None,
+    problem: Problem = None,
+    policy: Policy = None,
+    where: Where = None,
 ) -> None:
     """Draw the figures of a study, each as .png, .svg and .pdf."""
     from brigand.figures import style
@@ -69,7 +105,7 @@ def plot(
     from brigand.studies.results import StudyResults
 
     console = make_console()
-    results = StudyResults(folder)
+    results = StudyResults(folder).select(problem, policy, where or ())
     target = out or folder / "figures"
     for drawing in drawings(results, figure):
         style.save(drawing.figure, make_folder(target), drawing.file)
@@ -83,6 +119,9 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The file. By default report.html in the study's folder.")
     ] = None,
+    problem: Problem = None,
+    policy: Policy = None,
+    where: Where = None,
 ) -> None:
     """Write a report: one HTML file with tables and figures that opens anywhere, also offline."""
     from brigand.studies.report import write_report
@@ -90,7 +129,7 @@ def report(
 
     console = make_console()
     target = out or folder / "report.html"
-    results = StudyResults(folder)
+    results = StudyResults(folder).select(problem, policy, where or ())
     make_folder(target.parent)
     with console.status("drawing"):
         path = write_report(results, target)

@@ -12,6 +12,7 @@ from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import comparison, studies
 from brigand.studies.arms import by_gap, mean_pulls
 from brigand.studies.model import FIGURES
+from brigand.studies.pooled import pool
 from brigand.studies.regret_tables import draws, title
 from brigand.studies.results import StudyResults
 from brigand.studies.statistics import alike
@@ -167,6 +168,15 @@ def _profiles(results: StudyResults) -> Drawn:
 
 
 def _ranks(results: StudyResults) -> Drawn:
+    pooled = pool(results)
+    if pooled is not None and np.isfinite(pooled.critical_difference):
+        table = pooled.table["rank"].head(ROWS)
+        note = f"{len(pooled.means):,} problems together" + (
+            f", the {ROWS} best of {len(pooled.table)} policies" if len(pooled.table) > ROWS else ""
+        )
+        groups = alike(table.to_numpy(), pooled.critical_difference)
+        heading = f"{results.name}: average ranks\n{note}"
+        yield "all", comparison.ranks(table, pooled.critical_difference, groups, heading)
     compared = results.compare()
     for problem, test in compared.tests.iterrows():
         problem = str(problem)

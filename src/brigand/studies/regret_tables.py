@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brigand.simulation.results import LEVEL
 from brigand.studies.compare import Comparison
+from brigand.studies.pooled import Pooled
 from brigand.studies.results import StudyResults
 from brigand.words import INTERVAL, counted, number, share
 
@@ -108,6 +109,30 @@ def comparison_table(results: StudyResults, compared: Comparison, problem: str) 
     return Table(f"{title(results, problem)}; against {base}", tuple(columns), rows, notes)
 
 
+def pooled_table(results: StudyResults, pooled: Pooled) -> Table:
+    """Return the table of policies over all problems together, the least average rank first."""
+    n = len(pooled.means)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Cell(str(name)),
+            _number(row["rank"]),
+            _number(row["relative"]),
+            _number(row["worst"]),
+            Cell(f"{int(row['best']):,}", float(row["best"])),
+        )
+        for name, row in pooled.table.iterrows()
+    ]
+    note = (
+        f"Each of {n:,} problems counts once, by the mean regret at T. rank: average over problems, 1 is the "
+        "least regret. times best: the regret as a multiple of the least on the problem; median, and on the "
+        "worst problem. best on: problems on which it has the least regret."
+    )
+    if not math.isnan(pooled.critical_difference):
+        note += f" {_tested(pooled.p_value, pooled.critical_difference)}"
+    columns = ("policy", "rank", "times best", "at worst", "best on")
+    return Table(f"{results.name}: {counted(n, 'problem')} together", columns, rows, [note])
+
+
 def said_once(tables: Iterable[Table]) -> Iterator[Table]:
     """Yield tables without the notes that stand below an earlier one."""
     said: set[str] = set()
@@ -148,16 +173,23 @@ def _notes(results: StudyResults, compared: Comparison, problem: str) -> list[st
         notes.append("wins: instances with less regret than the baseline, with a 95 % Wilson interval.")
     if problem in compared.tests.index:
         test = compared.tests.loc[problem]
-        friedman = ""
-        if not math.isnan(test["p_value"]):
-            p = "< 0.001" if test["p_value"] < 0.001 else f"= {test['p_value']:.3f}"
-            friedman = f"Friedman's test that all are alike: p {p}. "
         notes.append(
-            f"rank: its average over {int(test['instances']):,} instances; 1 is the least regret. {friedman}"
-            f"Ranks at least {test['critical_difference']:.2f} apart differ significantly (Nemenyi, 5 % for "
-            "all pairs together)."
+            f"rank: its average over {int(test['instances']):,} instances; 1 is the least regret. "
+            f"{_tested(test['p_value'], test['critical_difference'])}"
         )
     return notes
+
+
+def _tested(p_value: float, critical_difference: float) -> str:
+    """Return what tests of ranks say."""
+    friedman = ""
+    if not math.isnan(p_value):
+        p = "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
+        friedman = f"Friedman's test that all are alike: p {p}. "
+    return (
+        f"{friedman}Ranks at least {critical_difference:.2f} apart differ significantly (Nemenyi, 5 % for "
+        "all pairs together)."
+    )
 
 
 def _of(table: pd.DataFrame, problem: str) -> pd.DataFrame:

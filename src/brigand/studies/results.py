@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
 from brigand.simulation.results import Results, statistics_of
+from brigand.studies.chosen import condition
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import environment_of
 from brigand.studies.folder import MANIFEST, StudyFolder
@@ -123,10 +125,92 @@ class StudyResults:
             lacking = sum(self._lacks(block, *names) for block in table)
             if lacking:
                 self.incomplete[names] = (len(table) - lacking, len(table))
-        complete = self._tables.keys() - self.incomplete.keys()
-        self.problems = tuple(name for name in self._problems if any(name == p for p, _ in complete))
-        self.policies = tuple(name for name in self._policies if any(name == p for _, p in complete))
+        self._find_complete()
         self._final: dict[tuple[str, str], Floats] = {}
+
+    def _find_complete(self) -> None:
+        complete = self._tables.keys() - self.incomplete.keys()
+        problems, policies = {name for name, _ in complete}, {name for _, name in complete}
+        self.problems = tuple(name for name in self._problems if name in problems)
+        self.policies = tuple(name for name in self._policies if name in policies)
+
+    def select(
+        self,
+        problems: Iterable[str] | None = None,
+        policies: Iterable[str] | None = None,
+        where: Iterable[str] = (),
+    ) -> Self:
+        """Return a part of the results.
+
+        Parameters
+        ----------
+        problems, policies : iterable of str, optional
+            Names, or names without the swept values: ``"SW-FE"`` is all ``"SW-FE (window = 200)"``, ... By
+            default all.
+        where : iterable of str
+            Conditions on what was swept over, such as ``"window > 100"``, all of which must hold. Policies
+            and problems without such a parameter stay.
+
+        Raises
+        ------
+        UnknownNameError, InvalidValueError
+            There is no such name, or a condition is none.
+        """
+        entries = {"problem": self._problems, "policy": self._policies}
+        chosen = {"problem": set(self._problems), "policy": set(self._policies)}
+        for kind, wanted in (("problem", problems), ("policy", policies)):
+            if wanted is not None:
+                chosen[kind] = set()
+                for given in wanted:
+                    same = {n for n, entry in entries[kind].items() if given in (n, entry.get("label"))}
+                    if not same:
+                        labels = [entry["label"] for entry in entries[kind].values() if "label" in entry]
+                        raise UnknownNameError(kind, given, {*labels, *entries[kind]})
+                    chosen[kind] |= same
+        swept = {kind: {n: e.get("swept", {}) for n, e in of.items()} for kind, of in entries.items()}
+        for text in where:
+            holds = condition(text, self._swept())
+            for kind, of in swept.items():
+                chosen[kind] = {name for name in chosen[kind] if holds(of[name])}
+        part = copy.copy(self)
+        part._tables = {
+            names: table
+            for names, table in self._tables.items()
+            if names[0] in chosen["problem"] and names[1] in chosen["policy"]
+        }
+        part.incomplete = {names: n for names, n in self.incomplete.items() if names in part._tables}
+        part._find_complete()
+        return part
+
+    def table(self) -> pd.DataFrame:
+        """Return all in one table: a row for each problem and policy, with what was swept over as columns.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``problem``, ``policy`` (without the swept values), a column for each swept parameter, ``T``, and
+            the columns of `summary`. It can be written to CSV or Parquet.
+        """
+        import pandas as pd
+
+        rows = []
+        for (problem, policy), row in self.summary().iterrows():
+            about, by = self.problem(problem), self.policy(policy)
+            rows.append(
+                {"problem": about["label"], "policy": by["label"]}
+                | {name: _plain(value) for name, value in (about["swept"] | by["swept"]).items()}
+                | {"T": about["horizon"]}
+                | row.to_dict()
+            )
+        swept = [name for name in self._swept() if any(name in row for row in rows)]
+        rest = [name for name in {name: None for row in rows for name in row} if name not in swept]
+        table = pd.DataFrame(rows)[[*rest[:2], *swept, *rest[2:]]]
+        return table.astype({"instances": "int64", "replications": "int64"})
+
+    def _swept(self) -> list[str]:
+        """Return the names of all parameters that were swept over."""
+        entries = [*self._problems.values(), *self._policies.values()]
+        return list({name: None for entry in entries for name in entry.get("swept", {})})
 
     @property
     def name(self) -> str:
@@ -143,7 +227,8 @@ class StudyResults:
             Nothing is complete yet.
         """
         self._require_some()
-        return str(self.manifest.get("baseline") or self.policies[0])
+        named = self.manifest.get("baseline")
+        return str(named) if named in self.policies else self.policies[0]
 
     @property
     def written(self) -> datetime:
@@ -508,6 +593,11 @@ class StudyResults:
             raise UnknownNameError(f"policy on {problem!r}", policy, playing)
         cell: dict[str, Any] = self._cells[problem, policy]
         return cell
+
+
+def _plain(value: Any) -> Any:
+    """Return a swept value as a cell of a table."""
+    return value if isinstance(value, (bool, int, float, str)) else json.dumps(value)
 
 
 def _starts(kept: Kept) -> list[int]:
