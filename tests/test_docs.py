@@ -184,6 +184,6 @@ def test_every_command_of_a_page_has_the_options_that_are_given(path, tmp_path):
             continue
         words = shlex.split(line, comments=True)[1:]
         words = [word for word in words if word not in (">", "study.schema.json")]
-        long = words[0] in LONG or words[0] in ("run", "compare", "plot", "report")
+        long = words[0] in LONG or words[0] in ("run", "status", "compare", "plot", "report")
         done = brigand(*words, *(["--help"] if long else []), cwd=tmp_path)
         assert done.returncode == 0, (line, done.stderr)
