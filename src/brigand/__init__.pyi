@@ -21,6 +21,7 @@ from .environments.environment import Environment as Environment
 from .environments.instances import random_environment as random_environment
 from .errors import (
     BrigandError as BrigandError,
+    ClusterError as ClusterError,
     ConflictingRewardError as ConflictingRewardError,
     InvalidValueError as InvalidValueError,
     MissingPackageError as MissingPackageError,

@@ -83,6 +83,10 @@ class PolicyError(BrigandError):
     """A policy that broke the contract: it chose an arm that is not there."""
 
 
+class ClusterError(BrigandError):
+    """A cluster was lost in the middle of its work; what was done is kept."""
+
+
 class ResultFileError(BrigandError, OSError):
     """A result file that cannot be read or written."""
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from brigand.cli.bandit_text import visible
 from brigand.cli.console import make_console
 from brigand.cli.interrupts import promptly
-from brigand.errors import BrigandError
+from brigand.errors import BrigandError, ClusterError
 
 NOT_WRITTEN = (errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG)
 
@@ -47,7 +47,7 @@ def main() -> None:
         if isinstance(error, ModuleNotFoundError):
             message = f"{message}, which this needs: 'pip install brigand' installs all of it."
         _say("Error:", message)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, ClusterError) else 2)
     except OSError as error:
         if error.errno not in NOT_WRITTEN or error.filename is not None:
             _say("Error:", f"{error}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from brigand.studies.run import Load
 
 
+MINUTE = 60.0
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that brigand run filled.")]
 
 
@@ -67,6 +69,13 @@ def run(
     try:
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("runs", total=None)
+            lines = None if console.is_terminal else Lines(console)
+
+            def progress(done: int, total: int) -> None:
+                bar.update(task, completed=done, total=total)
+                if lines is not None:
+                    lines.say(done, total)
+
             run_study(
                 study,
                 folder,
@@ -74,13 +83,33 @@ def run(
                 dask=dask,
                 shard=part,
                 announce=lambda load: _announce(console, load),
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                progress=progress,
             )
     except KeyboardInterrupt:
         console.print("Stopped; the same command goes on from here.")
         raise typer.Exit(130) from None
     say_where(console, "Results are in ", folder, "; look at them with")
     say(console, f"  brigand report {shlex.quote(str(folder))}")
+
+
+class Lines:
+    """Progress where there is no terminal: a line a minute."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._began = self._said = time.monotonic()
+        self._first: int | None = None
+
+    def say(self, done: int, total: int) -> None:
+        """Say how much is done, if it is time."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done
+        if now - self._said < MINUTE or done <= self._first:
+            return
+        left = (total - done) * (now - self._began) / (done - self._first)
+        say(self._console, f"{done:,} of {total:,} runs, about {duration(left)} left")
+        self._said = now
 
 
 def _part(text: str) -> tuple[int, int]:

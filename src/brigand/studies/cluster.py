@@ -9,26 +9,33 @@ disk.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import logging
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from brigand import checks
-from brigand.errors import BrigandError, InvalidValueError
-from brigand.studies.work import Piece
+from brigand.errors import BrigandError, ClusterError, InvalidValueError
+from brigand.studies.work import STEPS, Piece
 
 LOCAL = "local:"
 AHEAD = 3
-"""So many pieces a worker thread are given out at a time."""
+"""So many batches a worker thread are given out at a time."""
+LARGEST_BATCH = 64
+"""Pieces that travel together, at most."""
 TIMEOUT = 20
 """Seconds to wait for a scheduler."""
+LOOK = 2.0
+"""Seconds after which it is looked again how many workers there are: some come late, some go."""
 
 
 # Sent as code, since it belongs to no module: one that lacks Brigand would end a worker, and the next one.
-_work: Callable[..., bytes] = eval(
-    "lambda task, key: __import__('brigand.studies.work', fromlist=['work']).work(task, key)",
+_work: Callable[..., list[bytes]] = eval(
+    "lambda batch: [__import__('brigand.studies.work', fromlist=['work']).work(*one) for one in batch]",
     {"__name__": "sent by Brigand"},
 )
 
@@ -47,41 +54,81 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
     ------
     InvalidValueError
         Dask is not installed, or there is no such cluster.
+    ClusterError
+        Workers were lost again and again, or the scheduler was.
     BrigandError
-        A piece failed, or its workers were lost again and again.
+        A piece failed.
     """
     distributed = checks.package("distributed", "a cluster needs Dask: pip install 'brigand[cluster]'.")
-    with _client(distributed, address) as client:
-        running: dict[Any, Piece] = {}
-        finished = distributed.as_completed()
-
-        def give() -> bool:
-            piece = next(todo, None)
-            if piece is not None:
-                future = client.submit(_work, piece.task, piece.key, key=f"piece-{piece.key}")
-                running[future] = piece
-                finished.add(future)
-            return piece is not None
-
+    with _silent(), _client(distributed, address) as client:
+        running: dict[Any, list[Piece]] = {}
+        waiting = batches(todo)
         _wait_for_workers(client, address)
-        threads = max(1, sum(client.nthreads().values()))
-        while len(running) < AHEAD * threads and give():
-            pass
-        for future in finished:
-            try:
-                content: bytes = future.result()
-            except distributed.KilledWorker as error:
-                raise BrigandError(
-                    f"the cluster lost every worker that had a piece of work: {error}"
-                ) from error
-            except ModuleNotFoundError as error:
-                raise InvalidValueError(
-                    f"a worker of {address!r} has no module {error.name!r}: it needs Brigand and the modules "
-                    "of your policies, as they are here."
-                ) from error
-            yield running.pop(future), content
-            future.release()
-            give()
+        threads, looked = 1, -LOOK
+        try:
+            while True:
+                if time.monotonic() - looked > LOOK:
+                    threads, looked = max(1, sum(client.nthreads().values())), time.monotonic()
+                while len(running) < AHEAD * threads and (batch := next(waiting, None)):
+                    tasks = [(piece.task, piece.key) for piece in batch]
+                    running[client.submit(_work, tasks, key=f"pieces-{batch[0].key}")] = batch
+                if not running:
+                    return
+                try:
+                    done = distributed.wait(list(running), timeout=LOOK, return_when="FIRST_COMPLETED").done
+                except TimeoutError:
+                    continue
+                for future in done:
+                    yield from zip(running.pop(future), _result(distributed, future, address), strict=True)
+                    future.release()
+        except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+            if isinstance(error, BrigandError):
+                raise
+            raise ClusterError(
+                f"the scheduler at {address!r} is gone; what was done is kept, and the same command goes on "
+                f"from there ({type(error).__name__})."
+            ) from error
+
+
+def batches(todo: Iterator[Piece]) -> Iterator[list[Piece]]:
+    """Yield pieces in batches of some tenths of a second; the first are small, so that all begin soon."""
+    batch: list[Piece] = []
+    steps, number = 0, 0
+    for piece in todo:
+        batch.append(piece)
+        steps += piece.runs * min(int(piece.task["horizon"]), STEPS)
+        if steps >= STEPS // 2 or len(batch) >= min(LARGEST_BATCH, 2 ** (number // 16)):
+            yield batch
+            batch, steps, number = [], 0, number + 1
+    if batch:
+        yield batch
+
+
+def _result(distributed: Any, future: Any, address: str) -> list[bytes]:
+    try:
+        content: list[bytes] = future.result()
+    except distributed.KilledWorker as error:
+        raise ClusterError(f"the cluster lost every worker that had a piece of work: {error}") from error
+    except ModuleNotFoundError as error:
+        raise InvalidValueError(
+            f"a worker of {address!r} has no module {error.name!r}: it needs Brigand and the modules "
+            "of your policies, as they are here."
+        ) from error
+    return content
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Let Dask log nothing meanwhile: a connection that is lost is said in one line, by an error."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _wait_for_workers(client: Any, address: str) -> None:
