@@ -145,7 +145,8 @@ def _client(distributed: Any, address: str) -> Iterator[Any]:
     if not address.startswith(LOCAL):
         try:
             client = distributed.Client(address, timeout=TIMEOUT)
-        except (OSError, ValueError, ImportError, TypeError) as error:  # TimeoutError is an OSError
+        except (OSError, ValueError, ImportError, TypeError, AssertionError) as error:
+            # A TimeoutError is an OSError; Dask asserts that its thread begins within ten seconds.
             raise InvalidValueError(
                 f"no Dask scheduler answers at {address!r} ({error}); give tcp://host:port, or local:2."
             ) from error
