@@ -1,5 +1,7 @@
 """All problems of a study together, a part of it, and all of it in one table."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,10 +113,30 @@ def test_all_is_in_one_table(results, tmp_path):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet"), table)
 
 
-def test_the_command_prints_all_together_and_of_many_problems_some(folder, results):
-    def run(*arguments):
-        return in_this_process(*arguments, cwd=folder, columns=150)
+@pytest.fixture
+def run(folder):
+    """A function that runs a command beside the study."""
+    return functools.partial(in_this_process, cwd=folder, columns=150)
 
+
+@pytest.mark.full
+def test_of_many_problems_some_are_drawn_one_by_one(folder, results, run):
+    assert run("report", "out", "--out", "all.html").returncode == 0
+    html = (folder / "all.html").read_text(encoding="utf-8")
+    assert "Here and below are 10 of 12 problems" in html
+    assert "All problems together" in html
+    assert "pooled: each problem" in html
+    leader = pool(results).table.index[0]
+    assert f"of {leader}" in html
+    assert html.count("; 2 instances × 3 runs</h3>") == 10
+    assert "These are 10 of 12 problems" in run("plot", "out", "--figure", "profiles", "--out", "few").stdout
+    run("plot", "out", "--figure", "regret", "--out", "few")
+    assert len(list((folder / "few").glob("regret-*.png"))) == 10
+    run("plot", "out", "--figure", "regret", "--out", "every", "--all")
+    assert len(list((folder / "every").glob("regret-*.png"))) == 12
+
+
+def test_the_command_prints_all_together_and_of_many_problems_some(folder, results, run):
     text = run("compare", "out").stdout
     assert "pooled: 12 problems together" in text
     assert "These are 10 of 12 problems" in text

@@ -119,7 +119,7 @@ def test_everything_is_in_the_report(page, results):
         assert page.texts.count(name) >= 5  # two tables a problem, and the list of policies
     for heading in ("Regret at T", "Comparison", "Figures", "What was run", "How to reproduce"):
         assert heading in page.texts
-    assert page.count("table") == 6
+    assert page.count("table") == 8  # two of all problems, two of each, problems and policies
     whole = "\n".join(page.texts)
     assert json.dumps(results.policy("FE-Exp")["policy"]) in whole
     assert '"family": "bernoulli"' in whole

@@ -31,8 +31,7 @@ Where = Annotated[
     list[str] | None,
     typer.Option(help="Only what was swept over so: 'window > 100'; several must all hold."),
 ]
-MANY = 10
-"""So many problems are printed one by one; of more, those that are least like the rest."""
+Every = Annotated[bool, typer.Option("--all", help="Every problem one by one, however many there are.")]
 COLOURS = {"better": "green", "worse": "red"}
 
 
@@ -45,16 +44,14 @@ def compare(
     problem: Problem = None,
     policy: Policy = None,
     where: Where = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every problem, however many there are.")
-    ] = False,
+    every: Every = False,
 ) -> None:
     """Print regret at T, and how policies compare with a baseline.
 
     Over several instances also how often they win, and average ranks; over several problems also a table of
     all together. Of more than ten problems, those are printed that are least like the rest.
     """
-    from brigand.studies.pooled import pool
+    from brigand.studies.pooled import pool, told_apart
     from brigand.studies.regret_tables import comparison_table, pooled_table, said_once, summary_table
     from brigand.studies.results import StudyResults
 
@@ -62,10 +59,7 @@ def compare(
     results = StudyResults(folder).select(problem, policy, where or ())
     pooled = pool(results)
     tables = [] if pooled is None else [pooled_table(results, pooled)]
-    shown = results
-    if len(results.problems) > MANY and not every:
-        some = results.problems[:MANY] if pooled is None else pooled.unlike(MANY)
-        shown = results.select(some)
+    shown = results if every else told_apart(results, pooled)
     compared, summary = shown.compare(baseline), shown.summary()
     tables += [
         table
@@ -74,12 +68,7 @@ def compare(
     ]
     for table in said_once(tables):
         _print(console, table)
-    if shown is not results:
-        say(
-            console,
-            f"These are {MANY} of {len(results.problems):,} problems, on which the order of policies is "
-            "least like that of all together; --all prints every problem, --problem one.",
-        )
+    _say_some(console, shown, results)
     _say_left_out(console, results)
 
 
@@ -98,18 +87,22 @@ def plot(
     problem: Problem = None,
     policy: Policy = None,
     where: Where = None,
+    every: Every = False,
 ) -> None:
     """Draw the figures of a study, each as .png, .svg and .pdf."""
     from brigand.figures import style
     from brigand.studies.draw import drawings
+    from brigand.studies.pooled import pool, told_apart
     from brigand.studies.results import StudyResults
 
     console = make_console()
     results = StudyResults(folder).select(problem, policy, where or ())
     target = out or folder / "figures"
-    for drawing in drawings(results, figure):
+    shown = results if every else told_apart(results, pool(results))
+    for drawing in drawings(results, figure, shown.problems):
         style.save(drawing.figure, make_folder(target), drawing.file)
         say(console, drawing.file)
+    _say_some(console, shown, results)
     _say_left_out(console, results)
     say_where(console, "The figures are in ", target)
 
@@ -122,6 +115,7 @@ def report(
     problem: Problem = None,
     policy: Policy = None,
     where: Where = None,
+    every: Every = False,
 ) -> None:
     """Write a report: one HTML file with tables and figures that opens anywhere, also offline."""
     from brigand.studies.report import write_report
@@ -132,9 +126,19 @@ def report(
     results = StudyResults(folder).select(problem, policy, where or ())
     make_folder(target.parent)
     with console.status("drawing"):
-        path = write_report(results, target)
+        path = write_report(results, target, every=every)
     _say_left_out(console, results)
     say_where(console, "The report is ", path)
+
+
+def _say_some(console: Console, shown: StudyResults, results: StudyResults) -> None:
+    """Say which problems are shown, if these are not all."""
+    if len(shown.problems) < len(results.problems):
+        say(
+            console,
+            f"These are {len(shown.problems)} of {len(results.problems):,} problems, on which the order of "
+            "policies is least like that of all together; --all takes every problem, --problem one.",
+        )
 
 
 def _say_left_out(console: Console, results: StudyResults) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -51,7 +52,9 @@ class Drawing(NamedTuple):
     figure: Figure
 
 
-def drawings(results: StudyResults, kinds: Iterable[str] | None = None) -> Iterator[Drawing]:
+def drawings(
+    results: StudyResults, kinds: Iterable[str] | None = None, problems: Sequence[str] | None = None
+) -> Iterator[Drawing]:
     """Draw the figures of a study, one after the other.
 
     Parameters
@@ -59,6 +62,8 @@ def drawings(results: StudyResults, kinds: Iterable[str] | None = None) -> Itera
     results : StudyResults
     kinds : iterable of str, optional
         By default those that the study names, else all that make sense.
+    problems : sequence of str, optional
+        Of which there are figures of their own; by default all. Figures of all problems together have all.
 
     Raises
     ------
@@ -74,10 +79,14 @@ def drawings(results: StudyResults, kinds: Iterable[str] | None = None) -> Itera
         if kind not in FIGURES:
             raise UnknownNameError("figure", kind, FIGURES)
     used: set[str] = set()
+    part = results if problems is None else results.select(problems)
     for kind in wanted:
         draw, caption, needs = _KINDS[kind]
+        made = draw(results if kind == "sweep" else part)
+        if kind == "ranks":
+            made = itertools.chain(_ranks_together(results), made)
         drawn = False
-        for about, figure in draw(results):
+        for about, figure in made:
             drawn = True
             yield Drawing(kind, _file(kind, about, used), caption, figure)
         if kinds is not None and not drawn:
@@ -167,7 +176,7 @@ def _profiles(results: StudyResults) -> Drawn:
             yield _about(results, problem), comparison.profiles(table, _title(results, problem, note))
 
 
-def _ranks(results: StudyResults) -> Drawn:
+def _ranks_together(results: StudyResults) -> Drawn:
     pooled = pool(results)
     if pooled is not None and np.isfinite(pooled.critical_difference):
         table = pooled.table["rank"].head(ROWS)
@@ -177,6 +186,9 @@ def _ranks(results: StudyResults) -> Drawn:
         groups = alike(table.to_numpy(), pooled.critical_difference)
         heading = f"{results.name}: average ranks\n{note}"
         yield "all", comparison.ranks(table, pooled.critical_difference, groups, heading)
+
+
+def _ranks(results: StudyResults) -> Drawn:
     compared = results.compare()
     for problem, test in compared.tests.iterrows():
         problem = str(problem)

@@ -17,6 +17,8 @@ from brigand.studies.results import StudyResults
 if TYPE_CHECKING:
     import pandas as pd
 
+MANY = 10
+"""So many problems are shown one by one; of more, those that are least like all together."""
 FEWEST = 5
 """Ranks are tested on so many problems at least."""
 
@@ -53,6 +55,13 @@ class Pooled:
         ranks = self.means.rank(axis=1)
         distance = ((ranks - ranks.mean()) ** 2).sum(axis=1)
         return [str(name) for name in distance.sort_values(ascending=False, kind="stable").index[:n]]
+
+
+def told_apart(results: StudyResults, pooled: Pooled | None) -> StudyResults:
+    """Return results on the problems that are worth a look, one by one: all, if they are not too many."""
+    if len(results.problems) <= MANY:
+        return results
+    return results.select(results.problems[:MANY] if pooled is None else pooled.unlike(MANY))
 
 
 def pool(results: StudyResults) -> Pooled | None:

@@ -133,6 +133,20 @@ def pooled_table(results: StudyResults, pooled: Pooled) -> Table:
     return Table(f"{results.name}: {counted(n, 'problem')} together", columns, rows, [note])
 
 
+def problems_table(results: StudyResults, pooled: Pooled) -> Table:
+    """Return a table of all problems: which policy has the least regret, and what others have."""
+    leader = str(pooled.table.index[0])
+    rows: list[tuple[Cell, ...]] = []
+    for problem, means in pooled.means.iterrows():
+        best = str(means.idxmin())
+        least, ours = float(means[best]), float(means[leader])
+        times = Cell("–") if least == 0 else _number(ours / least)
+        rows.append((Cell(str(problem)), Cell(best), _number(least), _number(ours), times))
+    columns = ("problem", "least regret", "mean", f"of {leader}", "times best")
+    note = f"mean: the least mean regret at T, and that of {leader}, which has the least average rank."
+    return Table(f"{results.name}: each problem", columns, rows, [note])
+
+
 def said_once(tables: Iterable[Table]) -> Iterator[Table]:
     """Yield tables without the notes that stand below an earlier one."""
     said: set[str] = set()

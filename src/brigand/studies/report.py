@@ -16,7 +16,16 @@ from brigand.figures import style, text
 from brigand.files import atomic
 from brigand.studies.draw import Drawing, drawings
 from brigand.studies.folder import STUDY
-from brigand.studies.regret_tables import comparison_table, draws, said_once, summary_table, title
+from brigand.studies.pooled import pool, told_apart
+from brigand.studies.regret_tables import (
+    comparison_table,
+    draws,
+    pooled_table,
+    problems_table,
+    said_once,
+    summary_table,
+    title,
+)
 from brigand.studies.results import StudyResults
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ LONGEST = 20_000
 """Characters that a description in JSON may have in the report."""
 
 
-def write_report(results: StudyResults, path: Path) -> Path:
+def write_report(results: StudyResults, path: Path, *, every: bool = False) -> Path:
     """Write the report of a study; the file is whole or not there at all.
 
     Parameters
@@ -34,36 +43,46 @@ def write_report(results: StudyResults, path: Path) -> Path:
     results : StudyResults
     path : Path
         Of the HTML file.
+    every : bool
+        Show every problem by itself, however many there are; else of many those that are least like all
+        together (`brigand.studies.pooled`).
 
     Raises
     ------
     ResultFileError
         Pieces are missing or damaged, or the file cannot be written.
     """
-    content = report(results)
+    content = report(results, every=every)
     with atomic(path) as temporary:
         temporary.write_text(content, encoding="utf-8")
     return path
 
 
-def report(results: StudyResults) -> str:
+def report(results: StudyResults, *, every: bool = False) -> str:
     """Return the report of a study as HTML; see `write_report`."""
-    compared = results.compare()
-    summary = results.summary()
+    pooled = pool(results)
+    shown = results if every else told_apart(results, pooled)
+    compared = shown.compare()
+    summary = shown.summary()
+    together = [] if pooled is None else [pooled_table(results, pooled), problems_table(results, pooled)]
     source = importlib.resources.files("brigand.studies").joinpath("report.html.j2").read_text("utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    names = results.problems
+    names = shown.problems
     return environment.from_string(source).render(
         name=results.name,
         description=results.manifest.get("description", ""),
         facts=_facts(results, compared.baseline),
-        problems=[_problem(results, name) for name in names],
+        together=together,
+        some=f"{len(names)} of {len(results.problems):,}" if len(names) < len(results.problems) else "",
+        problems=[_problem(results, name) for name in results.problems],
         policies=[{"name": name, "json": _json(results.policy(name)["policy"])} for name in results.policies],
-        summaries=list(said_once(summary_table(results, summary, name) for name in names)),
-        comparisons=list(said_once(comparison_table(results, compared, name) for name in names)),
-        figures=[_figure(place, drawing) for place, drawing in enumerate(drawings(results), start=1)],
+        summaries=list(said_once(summary_table(shown, summary, name) for name in names)),
+        comparisons=list(said_once(comparison_table(shown, compared, name) for name in names)),
+        figures=[
+            _figure(place, drawing) for place, drawing in enumerate(drawings(results, None, names), start=1)
+        ],
         study=_study_file(results),
         folder=results.folder.name,
         left_out=results.left_out,
