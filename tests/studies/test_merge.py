@@ -1,7 +1,13 @@
 """Parts of a study that were computed in several folders are one study again, byte by byte."""
 
+import contextlib
 import json
+import os
+import random
 import shutil
+import signal
+import subprocess
+import time
 
 import pytest
 
@@ -9,7 +15,7 @@ import brigand as br
 from brigand.studies import work
 from brigand.studies.merge import merge
 from brigand.studies.run import run_study
-from cli.command import in_this_process
+from cli.command import PROGRAM, in_this_process
 
 STUDY = """\
 name: parts
@@ -136,3 +142,44 @@ def test_the_commands(tmp_path, path):
         done = in_this_process("run", "study.yaml", "--shard", wrong, "--out", "x", cwd=tmp_path)
         assert "shard must be K/N with 1 <= K <= N" in done.stderr
     assert "Missing argument" in in_this_process("merge", "--out", "x", cwd=tmp_path).stderr
+
+
+def killed(command, times, rng):
+    """Run a command and kill it at random moments, then let it finish; return how often it was killed."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    done = 0
+    for _ in range(times):
+        process = subprocess.Popen(command, start_new_session=True, **quiet)
+        time.sleep(rng.uniform(0.8, 2.5))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        done += process.wait() < 0
+    subprocess.run(command, check=True, **quiet)
+    return done
+
+
+@pytest.mark.full
+def test_killed_shards_merges_and_repairs_leave_the_same_bytes(tmp_path):
+    """Each is killed eight times; what is there at last is that of one run that nobody disturbed."""
+    path = tmp_path / "study.yaml"
+    text = STUDY.format(replications=1500, other="FE-Exp").replace("horizon: 20\n", "horizon: 20000\n")
+    path.write_text(text, encoding="utf-8")
+    run_study(path, tmp_path / "whole")
+    rng = random.Random(0)
+    kills = 0
+    for k in (1, 2):
+        out = tmp_path / f"part {k}"
+        kills += killed([PROGRAM, "run", path, "--shard", f"{k}/2", "--out", out, "--workers", "1"], 8, rng)
+    kills += killed(
+        [PROGRAM, "merge", tmp_path / "part 1", tmp_path / "part 2", "--out", tmp_path / "out"], 8, rng
+    )
+    files = sorted((tmp_path / "out" / "pieces").rglob("[!.]*.block"))
+    for file in files[::2]:
+        file.write_bytes(file.read_bytes()[:-5])
+    for file in files[1::4]:
+        file.unlink()
+    kills += killed([PROGRAM, "verify", tmp_path / "out", "--repair"], 8, rng)
+    subprocess.run([PROGRAM, "clean", tmp_path / "out", "--yes"], check=True, stdout=subprocess.DEVNULL)
+    print(f"{kills} kills; {len(files)} files")
+    assert kills > 12
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
