@@ -9,6 +9,7 @@ import os
 
 import growth
 import long_logs
+import many_pieces
 import others
 import processes
 import serving
@@ -19,7 +20,7 @@ from measure import Report
 import brigand as br
 import stores
 
-PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live", "stores", "long")
+PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live", "stores", "long", "studies")
 
 
 def main():
@@ -41,6 +42,7 @@ def main():
         "live": lambda: serving.report(out),
         "stores": lambda: stores.report(out),
         "long": lambda: long_logs.report(out),
+        "studies": lambda: many_pieces.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -1,0 +1,98 @@
+"""Studies of many pieces: 20 policies on 111 problems, and many small pieces on threads and on Dask."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+POLICIES, PROBLEMS = 20, 111
+BEGIN = """
+import resource, sys, time
+from pathlib import Path
+import brigand as br
+from brigand.studies import work
+from brigand.studies.run import plan_study, run_study
+folder = Path(sys.argv[1])
+WHO = resource.RUSAGE_SELF
+def timed(call):
+    start = time.perf_counter()
+    call()
+    print(time.perf_counter() - start, resource.getrusage(WHO).ru_maxrss / 1024)
+"""
+SMALL = "work.STEPS = 100 * 16\n"
+MANY = f"""
+text = "name: many\\nhorizon: 100\\nreplications: 10\\nenvironments:\\n"
+for i in range({PROBLEMS}):
+    of = f"{{{{family: bernoulli, arms: 3, instances: 10, seed: {{100 * i}}}}}}"
+    text += f"  - {{{{name: problem {{i}}, random: {{of}}}}}}\\n"
+windows = ", ".join(str(5 + 3 * i) for i in range({POLICIES}))
+text += f"policies:\\n  - {{{{policy: FE-Linear, name: FE, sweep: {{{{window: [{{windows}}]}}}}}}}}\\n"
+(folder / "study.yaml").write_text(text)
+"""
+COMMAND = """
+import subprocess
+WHO = resource.RUSAGE_CHILDREN
+def command(*arguments):
+    subprocess.run([sys.executable, "-m", "brigand", *arguments], check=True, capture_output=True)
+"""
+PARTS = {
+    "to read all files": "timed(lambda: [path.read_bytes() for path in (folder / 'out').rglob('*.block')])",
+    "run, nothing to do": SMALL + "timed(lambda: plan_study(folder / 'study.yaml', folder / 'out'))",
+    "br.load": "timed(lambda: br.load(folder / 'out'))",
+    "summary()": "study = br.load(folder / 'out')\ntimed(study.summary)",
+    "brigand compare": COMMAND + "timed(lambda: command('compare', str(folder / 'out')))",
+    "brigand report": COMMAND + "timed(lambda: command('report', str(folder / 'out')))",
+}
+SHARED = """
+(folder / "small.yaml").write_text(\"\"\"name: small
+horizon: 20000
+replications: 20
+environments: [{random: {family: bernoulli, arms: 3, instances: 100}}]
+policies: [FE-Exp]
+\"\"\")
+if __name__ == "__main__":
+    work.STEPS = 20000
+    timed(lambda: run_study(folder / "small.yaml", folder / str(list(HOW)), **HOW))
+"""
+
+
+def run(code, folder):
+    done = subprocess.run([sys.executable, "-c", BEGIN + code, str(folder)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [float(number) for number in done.stdout.split()]
+
+
+def measured():
+    """Return seconds and megabytes of each part."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        start = time.perf_counter()
+        run(MANY + SMALL + "timed(lambda: run_study(folder / 'study.yaml', folder / 'out'))", folder)
+        found = {name: run(code, folder) for name, code in PARTS.items()}
+        for how in ({"workers": 2}, {"dask": "local:2"}):
+            code = SHARED.replace("HOW", repr(how))
+            script = folder / "shared.py"
+            script.write_text(BEGIN + code, encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, script, folder], capture_output=True, text=True, check=True
+            )
+            found[f"2,000 pieces of 2 ms, {how}"] = list(map(float, done.stdout.split()))
+        print(f"(all took {time.perf_counter() - start:.0f} s)", file=sys.stderr)
+    return found
+
+
+def report(out):
+    found = measured()
+    base, _ = found["to read all files"]
+    out.table(
+        f"A study of 19,980 pieces ({POLICIES} policies, {PROBLEMS} problems): seconds",
+        ["", "seconds", "ratio to reading the files", "megabytes"],
+        [[name, f"{t:.2f}", f"{t / base:.2f}", f"{mb:.0f}"] for name, (t, mb) in found.items()],
+    )
+
+
+if __name__ == "__main__":
+    for name, (seconds, megabytes) in measured().items():
+        print(f"{name}: {seconds:.2f} s, {megabytes:.0f} MB", flush=True)
