@@ -17,7 +17,6 @@ from brigand.live.damage import seal
 from brigand.live.listing import bandits
 from live.common import FE, POLICIES, Clock
 from stores import FULL_KINDS, a_store, another, run
-from strength import some
 
 QUICK = ("FE-Linear", "SW-FE-Linear", "TS-Beta", "LB-SDA")
 TIMEOUT = {"reward_timeout": 25.0, "default_reward": 0.0}
@@ -84,8 +83,23 @@ def place(request):
             yield url
 
 
-@pytest.mark.parametrize("timeout", [{}, TIMEOUT], ids=["", "timeout"])
-@pytest.mark.parametrize("policy", some(list(POLICIES), QUICK))
+CASES = [
+    *itertools.product(QUICK, ({}, TIMEOUT), ("memory", "sqlite")),
+    *(
+        pytest.param(
+            policy, (TIMEOUT, {})[number % 2], ("memory", "sqlite")[number // 2 % 2], marks=pytest.mark.full
+        )
+        for number, policy in enumerate(POLICIES)
+        if policy not in QUICK
+    ),
+    *(
+        pytest.param(policy, timeout, "postgresql", marks=pytest.mark.full)
+        for policy, timeout in itertools.product(QUICK, ({}, TIMEOUT))
+    ),
+]
+
+
+@pytest.mark.parametrize(("policy", "timeout", "place"), CASES, indirect=["place"])
 def test_it_goes_on_as_before_with_the_same_sums(policy, timeout, place):
     whole, pruned = (make(place, policy, name, **timeout) for name in ("whole", "pruned"))
     for life in (whole, pruned):
