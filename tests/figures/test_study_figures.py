@@ -191,7 +191,11 @@ def test_all_figures_that_make_sense_are_drawn(results):
             assert " best of 12 policies" in drawing.figure.get_suptitle()
             assert len(legend(drawing.figure)) == 10
     kinds = [drawing.kind for drawing in found]
-    assert (kinds.count("regret"), kinds.count("ranks"), kinds.count("sweep")) == (6, 5, 5)  # ranks of all together, too
+    assert (kinds.count("regret"), kinds.count("ranks"), kinds.count("sweep")) == (
+        6,
+        5,
+        5,
+    )  # ranks also of all
     last = next(d for d in found if d.file == "pulls-random-phases-2-t-300")
     assert legend(last.figure)[0] == "best"
     assert legend(last.figure)[-1].endswith("to 12th, each")
