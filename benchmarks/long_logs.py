@@ -3,10 +3,10 @@
 Also run as a program, with the sources of another version in PYTHONPATH, to compare versions.
 """
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from measure import in_a_process
 
 DECISIONS = 1_000_000
 BEGIN = f"""
@@ -92,10 +92,7 @@ timed(lambda: bandits(url))
 
 def run(code, path, policy="FE-Linear"):
     code = BEGIN + f"POLICY = {policy!r}\n" + code
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return [float(number) for number in done.stdout.split()]
+    return in_a_process(code, path)
 
 
 def measured():

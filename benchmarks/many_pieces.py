@@ -6,6 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from measure import in_a_process
+
 POLICIES, PROBLEMS = 20, 111
 BEGIN = """
 import resource, sys, time
@@ -58,10 +60,7 @@ if __name__ == "__main__":
 
 
 def run(code, folder):
-    done = subprocess.run([sys.executable, "-c", BEGIN + code, str(folder)], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return [float(number) for number in done.stdout.split()]
+    return in_a_process(BEGIN + code, folder)
 
 
 def measured():

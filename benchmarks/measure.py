@@ -1,6 +1,8 @@
 """What the parts of the benchmark share: problems, timing in turn, and tables for people or for Markdown."""
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,3 +95,12 @@ class Report:
             print(f"\n- {text}")
         else:
             Console().print(text, highlight=False)
+
+
+def in_a_process(code, *arguments):
+    """Run code in a process of its own, and return the numbers that it prints."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [float(number) for number in done.stdout.split()]

@@ -282,7 +282,10 @@ def test_damaged_folders_and_full_disks(tmp_path, monkeypatch):
         whole[other],
         flipped,
         b"[]" + content,
+        content.replace(b'"done": [5', b'"done": [4', 1),
+        content.replace(b'"seed": 0', b'"seed": 1', 1),
     ):
+        assert wrong != content
         damaged.write_bytes(wrong)
         with pytest.raises(br.ResultFileError, match=r"is damaged: `brigand run`, .* computes it again"):
             store.get(name)

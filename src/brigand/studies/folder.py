@@ -129,7 +129,7 @@ class StudyFolder:
         return kept.read(self.path(key), key, names)
 
     def put_aside(self, key: str) -> Path:
-        """Move a block that is damaged to where nobody takes it for one.
+        """Move a block that is damaged to where nobody takes it for one; another run may have done so.
 
         Raises
         ------
@@ -138,7 +138,8 @@ class StudyFolder:
         """
         place = make_folder(self.folder / "damaged") / f"{key}.block"
         try:
-            self.path(key).replace(place)
+            with suppress(FileNotFoundError):
+                self.path(key).replace(place)
         except OSError as error:
             raise ResultFileError(f"{str(self.path(key))!r} cannot be moved: {error.strerror}.") from error
         return place

@@ -2,12 +2,12 @@
 
 ::
 
-    {"brigand": "block", "key": KEY, "task": ..., "place": [64, 0], "done": [100, 100, 31], "steps": ...}
+    CRC {"brigand": "block", "key": KEY, "task": ..., "done": [100, 100, 31], "steps": ..., "crc": ...}
     the arrays (`brigand.studies.work.pack`)
 
 ``done`` has for each instance how many of its replications are there, the first ones. The line also has the
-length and the CRC-32 of what follows it. So a file that is cut off, emptied, changed, or that is another
-block's, is known as such.
+length and the CRC-32 of what follows it, and begins with its own. So a file that is cut off, emptied or
+changed, or that is another block's, is known as such.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Kept(NamedTuple):
         The `digest` of its checkpoints.
     pulls : bool
         Whether it has pulls.
-    start : int
-        Bytes of the line.
+    task : dict
+        What its runs have in common, as `brigand.studies.work.compute` takes it.
     size, crc : int
         Length and CRC-32 of what follows.
     """
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
     done: list[int]
     steps: str
     pulls: bool
-    start: int
+    task: dict[str, Any]
     size: int
     crc: int
 
@@ -69,8 +69,14 @@ class Kept(NamedTuple):
             if done[row] < block.shape[1]
         ]
 
+    def all_of(self, steps: Sequence[int]) -> dict[str, Any]:
+        """Return the task of which the result is all that is there, with its checkpoints."""
+        first, column = self.task["place"]
+        parts = [[row, column, column + n] for row, n in enumerate(self.done, first) if n]
+        return self.task | {"checkpoints": list(steps), "pulls": self.pulls, "parts": parts}
 
-NOTHING = Kept([], "", False, 0, 0, 0)
+
+NOTHING = Kept([], "", False, {}, 0, 0)
 """Of a block that is not there."""
 
 
@@ -100,9 +106,10 @@ def first_line(path: Path, key: str) -> Kept | None:
 
 def _parsed(line: bytes, size: int, path: Path, key: str) -> Kept:
     try:
-        data = json.loads(line)
-        found = Kept(data["done"], data["steps"], data["pulls"], len(line), data["size"], data["crc"])
-        if data["key"] == key and found.size == size and all(type(n) is int and n >= 0 for n in found.done):
+        crc, _, text = line.partition(b" ")
+        data = json.loads(text)
+        found = Kept(data["done"], data["steps"], data["pulls"], data["task"], data["size"], data["crc"])
+        if int(crc, 16) == zlib.crc32(text) and data["key"] == key and found.size == size:
             return found
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
@@ -161,22 +168,6 @@ def read(path: Path, key: str, names: Sequence[str] | None = None) -> tuple[Kept
     return kept, arrays
 
 
-def task_of(path: Path, key: str) -> dict[str, Any]:
-    """Return the task of a block that is there, with all that is there as its parts: see `work.compute`.
-
-    Raises
-    ------
-    ResultFileError
-        It is not there, or damaged.
-    """
-    kept, arrays = read(path, key, ("steps",))
-    with path.open("rb") as file:
-        task: dict[str, Any] = json.loads(file.readline(LONGEST))["task"]
-    first, column = task["place"]
-    parts = [[row, column, column + n] for row, n in enumerate(kept.done, first) if n]
-    return task | {"checkpoints": arrays["steps"].tolist(), "pulls": kept.pulls, "parts": parts}
-
-
 def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arrays) -> bytes:
     """Return the bytes of a block's file, the same for the same runs."""
     payload = pack({"steps": np.array(task["checkpoints"], np.int64)} | arrays)
@@ -191,7 +182,8 @@ def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arra
         "size": len(payload),
         "crc": zlib.crc32(payload),
     }
-    return json.dumps(line, sort_keys=True).encode() + b"\n" + payload
+    text = json.dumps(line, sort_keys=True).encode() + b"\n"
+    return b"%08x %b%b" % (zlib.crc32(text), text, payload)
 
 
 def joined(old: tuple[Kept, Arrays] | None, task: dict[str, Any], new: Arrays) -> tuple[list[int], Arrays]:

@@ -6,11 +6,10 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from brigand.errors import InvalidValueError
 from brigand.files import make_folder
-from brigand.studies import kept
 from brigand.studies.folder import MANIFEST, STUDY, StudyFolder
 from brigand.studies.kept import DamagedBlockError
 from brigand.studies.results import StudyResults
@@ -101,11 +100,10 @@ def _copy(block: Block, sources: Sequence[StudyFolder], target: StudyFolder) -> 
         if there is not None and not there.lacks(block):
             break
         try:
-            _, arrays = source.get(block.key)
-            task: dict[str, Any] = kept.task_of(path, block.key)
+            kept, arrays = source.get(block.key)
         except DamagedBlockError:
             damaged.append(path)
             continue
-        del arrays["steps"]
+        task = kept.all_of(arrays.pop("steps").tolist())
         target.join(block.key, task, arrays)
     return damaged

@@ -99,8 +99,9 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
                 found = where if block.key in there else None
                 try:
                     piece = _lacking(block, task, found)
-                except DamagedBlockError:
-                    damaged.append(block.key)
+                except ResultFileError as error:  # or it is not there any more: somebody put it aside
+                    if isinstance(error, DamagedBlockError):
+                        damaged.append(block.key)
                     piece = _lacking(block, task, None)
                 if piece is not None:
                     missing.append(piece)
