@@ -23,7 +23,7 @@ FLOORS = [
     {"theory"},
     {"figures"},
     {"simulation"},
-    {"testing", "storage"},
+    {"testing", "storage", "logs"},
     {"papers", "tuning", "studies", "live"},
     {"cli"},
     {"__main__"},

@@ -35,6 +35,7 @@ from .errors import (
 from .jit import kernel as kernel
 from .live.bandit import Bandit as Bandit
 from .live.decision import Decision as Decision, Past as Past, Told as Told
+from .logs.log import Log as Log
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,
     Estimated as Estimated,
