@@ -10,10 +10,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import brigand as br
 import own_policy
+import strength
 from brigand import testing
 from brigand.simulation.step import trace_loop
 from brigand.testing.contract import index_of
@@ -23,6 +25,10 @@ from strength import runs, some
 ENVIRONMENT = br.Environment.stationary([br.Bernoulli(p) for p in (0.3, 0.5, 0.5, 0.7)])
 POLICIES = {name: policy.informed(ENVIRONMENT) for name, policy in br.CATALOGUE.items()}
 SETTINGS = POLICIES | OTHERS
+WITHOUT_PROPENSITIES = {
+    *("PHE", "GIRO", "NPTS", "TS-Multinomial", "BESA", "WR-SDA", "RB-SDA", "LB-SDA", "LB-SDA-LM", "SSMC"),
+    *("SSTC", "SW-LB-SDA", "AdSwitch"),
+}
 
 
 @pytest.fixture(params=POLICIES)
@@ -55,6 +61,20 @@ def test_a_second_run_with_other_numbers_does_not_compile_again(name):
 @pytest.mark.every(3)
 def test_selecting_changes_nothing_and_chooses_a_candidate(name):
     testing.check_select(SETTINGS[name], every_arm=not expected(name).knows_the_arms)
+
+
+def test_propensities_are_the_probabilities_with_which_arms_are_chosen(name):
+    testing.check_propensities(SETTINGS[name], selects=runs(300, 1000))
+    if strength.full:
+        testing.check_propensities(SETTINGS[name], steps=[42], selects=100_000)
+
+
+@pytest.mark.parametrize("name", br.CATALOGUE)
+def test_propensities_are_known_unless_they_are_no_closed_number(name):
+    policy = POLICIES[name]
+    state = policy.start(4, 400)
+    known = policy.kernels.propensity(policy.parameters(4, 400), *state, np.arange(4), 0)
+    assert math.isnan(known) == (name in WITHOUT_PROPENSITIES)
 
 
 @pytest.mark.every(3)

@@ -31,6 +31,10 @@ Kernels
     none, and the number of rewards that it is made of, 0 if it knows none. Changes no table. Decisions are
     explained by it. For policies that forget, or whose estimate is no mean: for others it is the mean of all
     rewards, which is not theirs to keep.
+``propensity(parameters, header, arms, memory, candidates, arm) -> float``, optional
+    The probability with which `select` chooses `arm`, one of `candidates`, given the tables: the mixture of
+    a policy that draws arms, 1 / n among n tied ones where only ties are drawn. NaN where it is no number
+    that can be computed. Changes no table.
 
 With immediate rewards the three in turn are exactly the published algorithm. Kernels are plain
 functions marked by `brigand.jit.kernel`; `parameters` is a NamedTuple of ints and floats, whose class
@@ -104,6 +108,14 @@ def all_rewards(parameters: Any, header: Header, arms: Table, memory: Table, arm
     return math.nan, 0.0
 
 
+@kernel
+def no_number(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    """Stand for a propensity that cannot be computed."""
+    return math.nan
+
+
 class Kernels(NamedTuple):
     """What a policy does: plain functions, see the module's docstring."""
 
@@ -112,6 +124,7 @@ class Kernels(NamedTuple):
     learn: Callable[..., None]
     miss: Callable[..., None] = never_mind
     estimate: Callable[..., tuple[float, float]] = all_rewards
+    propensity: Callable[..., float] = no_number
 
 
 class Estimated(NamedTuple):

@@ -40,7 +40,7 @@ from brigand.testing.contract import (
 )
 from brigand.testing.late import Unpaid, check_late_rewards, check_without_rewards
 from brigand.testing.optional import check_follows_index, check_shift_and_scale
-from brigand.testing.statistical import check_learns, check_permutation, check_ties
+from brigand.testing.statistical import check_learns, check_permutation, check_propensities, check_ties
 
 CHECKS = PLAIN | COMPILED
 """The checks that `check_policy` runs, by name."""
@@ -61,6 +61,7 @@ __all__ = [
     "check_parameters",
     "check_permutation",
     "check_policy",
+    "check_propensities",
     "check_refused_rewards",
     "check_restored_state",
     "check_same_bits",

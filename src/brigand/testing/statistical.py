@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ from scipy import stats
 
 from brigand.policies.base import Policy, check_choices
 from brigand.simulation.step import trace_loop
-from brigand.testing.base import COMPILED, check, fit, generator, knowing, require
+from brigand.testing.base import COMPILED, PLAIN, check, fit, generator, knowing, require, rewards01
+from brigand.testing.contract import contents, unchanged
 from brigand.testing.late import LEVEL
 
 UNLIKE = np.array([0.2, 0.45, 0.55, 0.7])
+STEPS = (0, 1, 3, 4, 9, 26, 75)
+"""After so many pulls `check_propensities` looks."""
+RARE = 1e-6
 
 
 @check(COMPILED)
@@ -38,6 +43,52 @@ def check_ties(policy: Policy, runs: int = 2000) -> None:
         f"of 4 equal arms the 41st pull took each {counts.tolist()} times in {runs} runs: "
         "break ties at random",
     )
+
+
+@check(PLAIN)
+def check_propensities(policy: Policy, steps: Sequence[int] = STEPS, selects: int = 1000) -> None:
+    """Check that `propensity` gives the probabilities with which `select` chooses, or NaN for all candidates.
+
+    They sum to 1 within 1e-9, change no table, and each agrees with how often an arm is chosen: exact
+    binomial tests at level 1e-6. Some arms are not available, some rewards never come, and means tie.
+
+    Parameters
+    ----------
+    policy : Policy
+    steps : sequence of int
+        The numbers of pulls, up to 400, after which `select` is called again and again.
+    selects : int
+        How often; the level is the same for any number.
+    """
+    policy, rng = knowing(policy), generator(2)
+    parameters, state, rewards = policy.parameters(4, 400), policy.start(4, 400, 5), fit(policy, rewards01())
+    kernels, allowed = policy.kernels, [np.array(c) for c in ([0, 1, 2, 3], [0, 2], [0, 1, 2, 3], [1, 2, 3])]
+    for step in range(max(steps) + 1):
+        for candidates in allowed if step in steps else ():
+            before = contents(state)
+            found = [kernels.propensity(parameters, *state, candidates, arm) for arm in candidates]
+            unchanged("propensity", step, state, before)
+            require(all(isinstance(p, float) for p in found), f"propensity returned {found}, not all floats")
+            known = np.isfinite(found)
+            if not known.any():
+                continue
+            where = f"at step {step + 1}, among {candidates.tolist()}"
+            require(known.all(), f"propensity knows some arms and others not, {found} {where}")
+            require(min(found) >= 0.0 and abs(sum(found) - 1.0) < 1e-9, f"propensities are {found} {where}")
+            chosen = [kernels.select(parameters, *state, candidates, rng) for _ in range(selects)]
+            for arm, p in zip(candidates, found, strict=True):
+                times = chosen.count(arm)
+                fits = stats.binomtest(times, selects, min(p, 1.0)).pvalue > RARE
+                require(
+                    fits, f"arm {arm} was chosen {times} times in {selects} {where}; its propensity is {p}"
+                )
+        candidates = allowed[step % 4] if step > 20 else allowed[0]
+        arm = kernels.select(parameters, *state, candidates, rng)
+        for absent in set(range(4)) - set(candidates.tolist()):
+            kernels.miss(parameters, *state, absent)
+        kernels.pull(parameters, *state, arm)
+        if step % 5:
+            kernels.learn(parameters, *state, arm, float(rewards[step, arm]), step + 1)
 
 
 @check(COMPILED)

@@ -122,6 +122,19 @@ def select(
 
 
 @kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    n = len(candidates)
+    if n < len(arms) or header["stale"] == 1:
+        unit, total = sum_among(parameters, arms, candidates, 0)
+        share = weight_among(parameters, arms, arm, unit) / total
+    else:
+        share = arms[arm]["weight"] / header["total"]
+    return (1.0 - parameters.gamma) * share + parameters.gamma / n
+
+
+@kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     share = arms[arm]["weight"] / header["total"]
     header["step"] += 1
@@ -234,7 +247,9 @@ class EXP3(BoundedPolicy):
 
     gamma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3, availability.miss, log_weight)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull, learn_exp3, availability.miss, log_weight, propensity=propensity
+    )
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"
@@ -294,7 +309,9 @@ class EXP3S(BoundedPolicy):
     gamma: float | None = None
     segments: int = 1
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_exp3s, availability.miss, weight)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull, learn_exp3s, availability.miss, weight, propensity=propensity
+    )
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, adversarial"

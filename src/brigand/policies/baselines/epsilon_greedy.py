@@ -47,7 +47,13 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean
-from brigand.policies.kernels.choices import greedy, mean_moved, next_in_turn
+from brigand.policies.kernels.choices import (
+    greedy,
+    greedy_propensity,
+    mean_moved,
+    next_in_turn,
+    turn_propensity,
+)
 
 HEADER = record(step=0, pulled=0, leader=-1, second=0.0)
 ARM = record(last=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
@@ -59,6 +65,15 @@ class EpsilonGreedyParameters(NamedTuple):
     scale: float
     exponent: float
     per_arm: int
+
+
+@kernel
+def probability(parameters: Any, header: Header, arms: Table, candidates: Any) -> float:
+    """Return epsilon at the step to come; certain if it is more than 1."""
+    scale = parameters.scale
+    if parameters.per_arm == 1 and len(candidates) < len(arms):
+        scale *= len(candidates) / len(arms)
+    return scale * (header["step"] + 1.0) ** -parameters.exponent
 
 
 @kernel
@@ -77,12 +92,20 @@ def select(
         arm = next_in_turn(arms, candidates, uniform)
         if arms[arm]["last"] == 0:
             return arm
-    scale = parameters.scale
-    if parameters.per_arm == 1 and len(candidates) < len(arms):
-        scale *= len(candidates) / len(arms)
-    if explore < scale * (header["step"] + 1.0) ** -parameters.exponent:
+    if explore < probability(parameters, header, arms, candidates):
         return random_arm
     return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    if header["pulled"] < len(arms) and arms[next_in_turn(arms, candidates, 0.0)]["last"] == 0:
+        return turn_propensity(arms, candidates, arm)
+    explore = min(probability(parameters, header, arms, candidates), 1.0)
+    best = greedy_propensity(header, arms, candidates, arm)
+    return explore / len(candidates) + (1.0 - explore) * best
 
 
 @kernel
@@ -123,7 +146,7 @@ class EpsilonGreedy(Policy):
     c: float | None = None
     d: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

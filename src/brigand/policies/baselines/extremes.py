@@ -32,7 +32,7 @@ import numpy as np
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.choices import index_select
+from brigand.policies.kernels.choices import index_propensity, index_select
 
 if TYPE_CHECKING:
     from brigand.environments.environment import Environment
@@ -62,6 +62,13 @@ def select_random(
 
 
 @kernel
+def propensity_random(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    return 1.0 / len(candidates)
+
+
+@kernel
 def pull_random(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
     arms[arm]["pulls"] += 1
@@ -75,6 +82,9 @@ def best_index(
 
 
 select_best = index_select(best_index)
+
+
+propensity_best = index_propensity(best_index)
 
 
 @kernel
@@ -97,7 +107,9 @@ def learn_nothing(
 class UniformRandom(Policy):
     """Pulls a uniformly random arm at every step."""
 
-    kernels: ClassVar[Kernels] = Kernels(select_random, pull_random, learn_nothing)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_random, pull_random, learn_nothing, propensity=propensity_random
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = RANDOM_HEADER
     arm: ClassVar[Table] = ARM
@@ -127,7 +139,7 @@ class Oracle(Policy):
     starts: tuple[int, ...] = ()
     means: tuple[tuple[float, ...], ...] = ()
 
-    kernels: ClassVar[Kernels] = Kernels(select_best, pull_best, learn_nothing)
+    kernels: ClassVar[Kernels] = Kernels(select_best, pull_best, learn_nothing, propensity=propensity_best)
     header: ClassVar[Table] = ORACLE_HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "none"

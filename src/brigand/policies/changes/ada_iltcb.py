@@ -207,6 +207,16 @@ def select(
 
 
 @kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    total = 0.0
+    for i in range(len(candidates)):
+        total += arms[candidates[i]]["probability"]
+    return arms[arm]["probability"] / total
+
+
+@kernel
 def mix(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
     """Set the probabilities of the next step, and when they change next."""
     running = 0
@@ -382,7 +392,7 @@ class AdaILTCB(BoundedPolicy):
     D: float = 1.0
     length: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, estimate, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, changing"

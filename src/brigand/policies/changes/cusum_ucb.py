@@ -72,7 +72,7 @@ from brigand.policies.base import (
 )
 from brigand.policies.changes import false_alarms
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import argmax, argmax_propensity, needs_pull
 from brigand.policies.kernels.estimates import REMEMBERED, known_unit_mean
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.spec import later
@@ -144,6 +144,16 @@ def select(
     if uniform < parameters.alpha:
         return candidates[min(int(uniform / parameters.alpha * len(candidates)), len(candidates) - 1)]
     return best
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    if header["owed"] > 0 and owed_arm(parameters, header, arms, candidates) >= 0:
+        return math.nan  # drawn by the key, which is in the header
+    best = argmax_propensity(index, parameters, header, arms, memory, candidates, arm)
+    return parameters.alpha / len(candidates) + (1.0 - parameters.alpha) * best
 
 
 @kernel
@@ -283,7 +293,9 @@ class CUSUMUCB(BoundedPolicy):
     changes: int | None = None
     false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_cusum, estimate=known_unit_mean)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull, learn_cusum, estimate=known_unit_mean, propensity=propensity
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
@@ -339,7 +351,9 @@ class PHTUCB(BoundedPolicy):
     changes: int | None = None
     false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn_pht, estimate=known_unit_mean)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull, learn_pht, estimate=known_unit_mean, propensity=propensity
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

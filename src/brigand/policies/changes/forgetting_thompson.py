@@ -67,6 +67,7 @@ from brigand.policies.base import (
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.estimates import known_mean, windowed
+from brigand.policies.kernels.largest import BETA, DRAWN, FIRST, LAST, NORMAL, draw_propensity
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.policies.kernels.window import ARM, SLOT, advance, learn_in_window
 
@@ -131,6 +132,31 @@ select_beta = index_select(beta_index)
 
 
 select_gaussian = index_select(gaussian_index)
+
+
+@kernel
+def beta_law(parameters: Any, header: Header, arms: Table, memory: Table, arm: int, row: Any) -> int:
+    row[0], row[1], row[2] = 1.0 + arms[arm]["successes"], 1.0 + arms[arm]["failures"], BETA
+    if arms[arm]["count"] > 0 or arms[arm]["pulls"] == 0:
+        return DRAWN
+    waits = parameters.window > 0 or not needs_pull(arms[arm]["pulls"], 1.0, header["step"])
+    return LAST if waits else DRAWN
+
+
+@kernel
+def gaussian_law(parameters: Any, header: Header, arms: Table, memory: Table, arm: int, row: Any) -> int:
+    if arms[arm]["pulls"] == 0:
+        return FIRST
+    if arms[arm]["count"] == 0:
+        return LAST
+    row[0], row[1], row[2] = arms[arm]["mean"], parameters.sigma / math.sqrt(arms[arm]["count"]), NORMAL
+    return DRAWN
+
+
+propensity_beta = draw_propensity(beta_law)
+
+
+propensity_gaussian = draw_propensity(gaussian_law)
 
 
 @kernel
@@ -234,7 +260,7 @@ class DiscountedThompson(BoundedPolicy):
     gamma: float
 
     kernels: ClassVar[Kernels] = Kernels(
-        select_beta, pull_discounted, learn_discounted, estimate=share_of_ones
+        select_beta, pull_discounted, learn_discounted, estimate=share_of_ones, propensity=propensity_beta
     )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = DISCOUNTED_HEADER
@@ -273,7 +299,9 @@ class SlidingWindowThompson(BoundedPolicy):
 
     window: int
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_window, learn_window, estimate=share_of_ones)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_beta, pull_window, learn_window, estimate=share_of_ones, propensity=propensity_beta
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM
@@ -321,7 +349,9 @@ class SlidingWindowThompsonGaussian(Policy):
     window: int
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian, estimate=known_mean)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_gaussian, pull_gaussian, learn_gaussian, estimate=known_mean, propensity=propensity_gaussian
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM

@@ -54,7 +54,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import known_mean, windowed
 
 # n_gamma: sum of gamma^j over all pulls; unit: gamma^-(step - base), the weight of a reward now;
@@ -97,6 +97,9 @@ def discounted_index(
 select_discounted = index_select(discounted_index)
 
 
+propensity_discounted = index_propensity(discounted_index)
+
+
 @kernel
 def index(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, rng: np.random.Generator
@@ -107,6 +110,9 @@ def index(
 
 
 select = index_select(index)
+
+
+propensity = index_propensity(index)
 
 
 @kernel
@@ -232,7 +238,11 @@ class DiscountedUCB(_ForgettingUCB):
     high: float = 1.0
 
     kernels: ClassVar[Kernels] = Kernels(
-        select_discounted, pull_discounted, learn_discounted, estimate=discounted
+        select_discounted,
+        pull_discounted,
+        learn_discounted,
+        estimate=discounted,
+        propensity=propensity_discounted,
     )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = DISCOUNTED_HEADER
@@ -271,7 +281,9 @@ class SlidingWindowUCB(_ForgettingUCB):
     low: float = 0.0
     high: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_mean)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull_window, learn_window, estimate=known_mean, propensity=propensity
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM

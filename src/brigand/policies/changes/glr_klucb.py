@@ -63,7 +63,7 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
 from brigand.policies.changes import false_alarms
 from brigand.policies.kernels.arithmetic import unit_reward
-from brigand.policies.kernels.choices import break_tie, needs_pull
+from brigand.policies.kernels.choices import argmax_propensity, break_tie, is_only, needs_pull
 from brigand.policies.kernels.divergences import BERNOULLI, klucb_upper, negentropy
 from brigand.policies.kernels.estimates import REMEMBERED
 from brigand.policies.kernels.history import append, new_history, prefix_sum
@@ -139,19 +139,34 @@ def best_arm(
 
 
 @kernel
+def forced_place(parameters: Any, header: Header, arms: Table, candidates: Any) -> int:
+    """Return the place of the candidate that must be chosen now; their number if none must."""
+    period = parameters.period
+    if period <= 0.0:
+        return len(candidates)
+    period /= math.sqrt(header["restarts"] + 1.0) if parameters.growing else 1.0
+    if len(candidates) < len(arms):
+        period *= len(candidates) / len(arms)
+    return min(header["step"] % max(int(period), len(candidates)), len(candidates))
+
+
+@kernel
 def select(
     parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, rng: np.random.Generator
 ) -> int:
     best = best_arm(parameters, header, arms, memory, candidates, rng)
-    period = parameters.period
-    if period > 0.0:
-        period /= math.sqrt(header["restarts"] + 1.0) if parameters.growing else 1.0
-        if len(candidates) < len(arms):
-            period *= len(candidates) / len(arms)
-        place = header["step"] % max(int(period), len(candidates))
-        if place < len(candidates):
-            return candidates[place]
-    return best
+    place = forced_place(parameters, header, arms, candidates)
+    return candidates[place] if place < len(candidates) else best
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    place = forced_place(parameters, header, arms, candidates)
+    if place < len(candidates):
+        return is_only(arm, candidates[place])
+    return argmax_propensity(index, parameters, header, arms, memory, candidates, arm)
 
 
 @kernel
@@ -256,7 +271,7 @@ class GLRKLUCB(BoundedPolicy):
     omega_scale: float = 0.05
     false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=estimate)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=estimate, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"

@@ -57,7 +57,7 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, need_horizon, record
 from brigand.policies.changes import false_alarms
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import argmax, needs_pull
+from brigand.policies.kernels.choices import argmax, argmax_propensity, is_only, needs_pull
 from brigand.policies.kernels.estimates import REMEMBERED, known_unit_mean
 from brigand.spec import later
 
@@ -96,6 +96,19 @@ def index(
 
 
 @kernel
+def forced_place(parameters: Any, header: Header, arms: Table, candidates: Any) -> int:
+    """Return the place of the candidate that must be chosen now; their number or more if none must."""
+    if parameters.period <= 0:
+        return len(candidates)
+    if len(candidates) == len(arms):
+        place: int = header["place"]
+        return place
+    period = int(float(parameters.period) / len(arms) * len(candidates))
+    found: int = (header["step"] - header["restart"]) % max(period, len(candidates))
+    return found
+
+
+@kernel
 def select(
     parameters: Any,
     header: Header,
@@ -105,13 +118,18 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     best = argmax(index, parameters, header, arms, memory, candidates, rng)
-    place = header["place"]
-    if parameters.period > 0 and len(candidates) < len(arms):
-        period = int(float(parameters.period) / len(arms) * len(candidates))
-        place = (header["step"] - header["restart"]) % max(period, len(candidates))
-    if parameters.period > 0 and place < len(candidates):
-        return candidates[place]
-    return best
+    place = forced_place(parameters, header, arms, candidates)
+    return candidates[place] if place < len(candidates) else best
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    place = forced_place(parameters, header, arms, candidates)
+    if place < len(candidates):
+        return is_only(arm, candidates[place])
+    return argmax_propensity(index, parameters, header, arms, memory, candidates, arm)
 
 
 @kernel
@@ -215,7 +233,7 @@ class MUCB(BoundedPolicy):
     least_change: float | None = None
     false_alarms: float | None = later(None)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_unit_mean)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_unit_mean, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded, piecewise stationary"

@@ -41,7 +41,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean
-from brigand.policies.kernels.choices import greedy, next_in_turn
+from brigand.policies.kernels.choices import greedy, greedy_propensity, is_only, next_in_turn, turn_propensity
 
 HEADER = record(step=0, committed=-1, leader=-1, explored=0)  # explored: arms that have had their m pulls
 ARM = record(last=0, pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"))
@@ -85,6 +85,20 @@ def select(
         if candidates[i] == header["committed"]:
             return candidates[i]
     return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    if header["explored"] < len(arms):
+        first = to_explore(parameters, arms, candidates, 0.0)
+        if first >= 0:
+            return turn_propensity(arms, candidates, arm) if arms[first]["last"] == 0 else is_only(arm, first)
+    for i in range(len(candidates)):
+        if candidates[i] == header["committed"]:
+            return is_only(arm, candidates[i])
+    return greedy_propensity(header, arms, candidates, arm)
 
 
 @kernel
@@ -136,7 +150,7 @@ class ExploreThenCommit(Policy):
 
     m: int
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sigma-sub-Gaussian"

@@ -61,7 +61,13 @@ from brigand.policies.commit.explore_then_commit import ExploreThenCommitParamet
 from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import learn_mean
 from brigand.policies.kernels.availability import available, is_available, miss, n_available, n_places
-from brigand.policies.kernels.choices import greedy, least_recently_pulled, needs_pull
+from brigand.policies.kernels.choices import (
+    greedy,
+    greedy_propensity,
+    is_only,
+    least_recently_pulled,
+    needs_pull,
+)
 
 # unsettled: how many arms are not settled; settled: whether (1) it was there when the commitment was made
 HEADER = record(step=0, committed=-1, leader=-1, unsettled=0, **availability.HEADER)
@@ -150,6 +156,23 @@ def next_racer(header: Header, arms: Table, candidates: Any, over: bool) -> int:
 
 
 @kernel
+def certain(parameters: Any, header: Header, arms: Table, candidates: Any) -> int:
+    """Return the candidate that is to be chosen, -1 if it is the one with the largest mean."""
+    stands = False
+    if header["committed"] >= 0:
+        if header["unsettled"] == 0 or not is_reopened(header, arms, candidates):
+            for i in range(len(candidates)):
+                if candidates[i] == header["committed"]:
+                    return candidates[i]
+            return -1
+        stands = is_available(arms, candidates, header["committed"], 0)
+    over = is_over(parameters, header, arms, candidates, stands)
+    if stands:
+        return next_racer(header, arms, candidates, over)
+    return -1 if over else least_recently_pulled(arms, candidates)
+
+
+@kernel
 def select(
     parameters: Any,
     header: Header,
@@ -159,20 +182,16 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     uniform = rng.random()
-    stands = False
-    if header["committed"] >= 0:
-        if header["unsettled"] == 0 or not is_reopened(header, arms, candidates):
-            for i in range(len(candidates)):
-                if candidates[i] == header["committed"]:
-                    return candidates[i]
-            return greedy(header, arms, candidates, uniform)
-        stands = is_available(arms, candidates, header["committed"], 0)
-    over = is_over(parameters, header, arms, candidates, stands)
-    if stands:
-        return next_racer(header, arms, candidates, over)
-    if over:
-        return greedy(header, arms, candidates, uniform)
-    return least_recently_pulled(arms, candidates)
+    arm = certain(parameters, header, arms, candidates)
+    return arm if arm >= 0 else greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    chosen = certain(parameters, header, arms, candidates)
+    return is_only(arm, chosen) if chosen >= 0 else greedy_propensity(header, arms, candidates, arm)
 
 
 @kernel
@@ -266,7 +285,7 @@ class SequentialETC(Policy):
     gap: float
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"
@@ -301,7 +320,7 @@ class BestArmETC(Policy):
     sigma: float = 1.0
     c: float = 8.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "Gaussian"

@@ -66,7 +66,7 @@ from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import ExplorationSequence, Exponential
 from brigand.policies.forced.turns import enter_round, is_due, is_new, limit, miss, next_due, reschedule
 from brigand.policies.kernels import window
-from brigand.policies.kernels.choices import greedy, mean_moved, rank
+from brigand.policies.kernels.choices import greedy, greedy_propensity, is_only, mean_moved, rank
 from brigand.policies.kernels.estimates import known_mean, windowed
 from brigand.words import counted
 
@@ -101,6 +101,17 @@ def select(
         if arm >= 0:
             return arm
     return greedy(header, arms, candidates, uniform)
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    if header["step"] >= header["due"]:
+        due = next_due(header, arms, candidates)
+        if due >= 0:
+            return is_only(arm, due)
+    return greedy_propensity(header, arms, candidates, arm)
 
 
 @kernel
@@ -195,7 +206,7 @@ class ForcedExploration(Policy):
     reset_round: int = 1
     reset_offset: int = 0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

@@ -44,7 +44,7 @@ import numpy as np
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, record
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import known_estimate
 from brigand.policies.kernels.history import SEGMENTS, append
 
@@ -148,6 +148,9 @@ def index(
 select = index_select(index)
 
 
+propensity = index_propensity(index)
+
+
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
@@ -168,4 +171,4 @@ def learn(
     refresh(parameters, header, arms, memory, arm)
 
 
-KERNELS = Kernels(select, pull, learn, estimate=known_estimate)
+KERNELS = Kernels(select, pull, learn, estimate=known_estimate, propensity=propensity)

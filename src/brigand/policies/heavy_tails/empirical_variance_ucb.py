@@ -47,7 +47,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean
-from brigand.policies.kernels.choices import argmax
+from brigand.policies.kernels.choices import argmax, argmax_propensity, is_only
 
 HEADER = record(step=0, initial=0)  # arms that have had their initial pulls
 # spread: sqrt(sum (x - mean)^2)
@@ -84,6 +84,21 @@ def index(
 
 
 @kernel
+def first_to_explore(parameters: Any, header: Header, arms: Table, candidates: Any) -> int:
+    """Return the least recently pulled of the candidates with too few pulls, -1 if there is none."""
+    first = -1
+    if header["initial"] == len(arms):
+        return first
+    for i in range(len(candidates)):
+        arm = candidates[i]
+        if arms[arm]["pulls"] < parameters.initial_pulls and (
+            first < 0 or arms[arm]["last"] < arms[first]["last"]
+        ):
+            first = arm
+    return first
+
+
+@kernel
 def select(
     parameters: Any,
     header: Header,
@@ -93,16 +108,18 @@ def select(
     rng: np.random.Generator,
 ) -> int:
     chosen = argmax(index, parameters, header, arms, memory, candidates, rng)
-    if header["initial"] == len(arms):
-        return chosen
-    first = -1
-    for i in range(len(candidates)):
-        arm = candidates[i]
-        if arms[arm]["pulls"] < parameters.initial_pulls and (
-            first < 0 or arms[arm]["last"] < arms[first]["last"]
-        ):
-            first = arm
+    first = first_to_explore(parameters, header, arms, candidates)
     return first if first >= 0 else chosen
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    first = first_to_explore(parameters, header, arms, candidates)
+    if first >= 0:
+        return is_only(arm, first)
+    return argmax_propensity(index, parameters, header, arms, memory, candidates, arm)
 
 
 @kernel
@@ -146,7 +163,7 @@ class EmpiricalVarianceUCB(Policy):
     initial_pulls: int = 2
     c: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

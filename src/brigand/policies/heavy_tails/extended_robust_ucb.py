@@ -55,7 +55,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.lattimore import confidence, solve
 from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import new_history, reward_at
@@ -127,6 +127,9 @@ def index(
 select = index_select(index)
 
 
+propensity = index_propensity(index)
+
+
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
@@ -164,7 +167,7 @@ class ExtendedRobustUCB(Policy):
     C: float
     c: float = 16.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "p-th moment bounded by the q-th"

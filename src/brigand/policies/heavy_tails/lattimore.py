@@ -63,7 +63,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import two_sum
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import append_exactly
 from brigand.policies.kernels.history import new_history, reward_at, row_of
@@ -189,6 +189,9 @@ def index(
 select = index_select(index)
 
 
+propensity = index_propensity(index)
+
+
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
@@ -226,7 +229,7 @@ class Lattimore(Policy):
     kurtosis: float
     c1: float = math.sqrt(192.0)
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, estimate=known_estimate, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded kurtosis"

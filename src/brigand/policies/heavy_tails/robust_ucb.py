@@ -56,7 +56,7 @@ from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, rec
 from brigand.policies.heavy_tails import catoni
 from brigand.policies.heavy_tails.median_of_means import refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import ROW, append, new_history, reward_at
@@ -99,6 +99,9 @@ def index(
 
 
 select = index_select(index)
+
+
+propensity = index_propensity(index)
 
 
 @kernel
@@ -180,12 +183,12 @@ def learn_median(
 
 ESTIMATORS = {
     "truncated": (
-        Kernels(select, pull_truncated, learn_truncated, estimate=known_estimate),
+        Kernels(select, pull_truncated, learn_truncated, estimate=known_estimate, propensity=propensity),
         TRUNCATED_HEADER,
         TRUNCATED_ARM,
     ),
     "median": (
-        Kernels(select, pull_median, learn_median, estimate=known_estimate),
+        Kernels(select, pull_median, learn_median, estimate=known_estimate, propensity=propensity),
         MEDIAN_HEADER,
         MEDIAN_ARM,
     ),

@@ -88,6 +88,58 @@ def index_select(index: Callable[..., float]) -> Callable[..., int]:
 
 
 @kernel
+def is_only(arm: int, chosen: int) -> float:
+    """Return the propensity of an arm where one is chosen for certain."""
+    return 1.0 if arm == chosen else 0.0
+
+
+@kernel
+def argmax_propensity(
+    index: Callable[..., float],
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    arm: int,
+) -> float:
+    """Return the probability with which `argmax` chooses an arm, where the index draws nothing."""
+    best, own = -np.inf, np.nan
+    ties = 0
+    for i in range(len(candidates)):
+        value = index(parameters, header, arms, memory, candidates[i], None)
+        if candidates[i] == arm:
+            own = value
+        if value > best:
+            best = value
+            ties = 1
+        elif value == best:
+            ties += 1
+    if ties == 0:
+        return 1.0 / len(candidates)
+    return 1.0 / ties if own == best else 0.0
+
+
+def index_propensity(index: Callable[..., float]) -> Callable[..., float]:
+    """Return the kernel `propensity` of the `select` that `index_select` makes of an index.
+
+    Parameters
+    ----------
+    index : callable
+        A kernel that draws nothing, called ``index``, or ``x_index``. Its module assigns what is returned to
+        ``propensity``, or to ``propensity_x``.
+    """
+
+    @kernel_beside(index, "_".join(["propensity", *index.__name__.split("_")[:-1]]))
+    def propensity(
+        parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+    ) -> float:
+        return argmax_propensity(index, parameters, header, arms, memory, candidates, arm)
+
+    return propensity
+
+
+@kernel
 def least_recently_pulled(arms: Table, candidates: Any) -> int:
     """Return the candidate whose last pull is longest ago; of arms never pulled, the lowest index."""
     chosen = candidates[0]
@@ -111,6 +163,17 @@ def next_in_turn(arms: Table, candidates: Any, uniform: float) -> int:
                 return candidates[i]
             place -= 1
     return least_recently_pulled(arms, candidates)
+
+
+@kernel
+def turn_propensity(arms: Table, candidates: Any, arm: int) -> float:
+    """Return the probability with which `next_in_turn` chooses an arm."""
+    untouched = 0
+    for i in range(len(candidates)):
+        untouched += arms[candidates[i]]["last"] == 0
+    if untouched == 0:
+        return is_only(arm, least_recently_pulled(arms, candidates))
+    return 1.0 / untouched if arms[arm]["last"] == 0 else 0.0
 
 
 @kernel
@@ -173,6 +236,25 @@ def greedy(header: Header, arms: Table, candidates: Any, uniform: float) -> int:
                 return candidates[i]
             place -= 1
     return candidates[0]
+
+
+@kernel
+def greedy_propensity(header: Header, arms: Table, candidates: Any, arm: int) -> float:
+    """Return the probability with which `greedy` chooses an arm."""
+    if header["leader"] >= 0 and len(candidates) == len(arms):
+        return is_only(arm, header["leader"])
+    best = -np.inf
+    ties = 0
+    for i in range(len(candidates)):
+        mean = arms[candidates[i]]["mean"]
+        if mean > best:
+            best = mean
+            ties = 1
+        elif mean == best:
+            ties += 1
+    if ties == 0:
+        return is_only(arm, least_recently_pulled(arms, candidates))
+    return 1.0 / ties if arms[arm]["mean"] == best else 0.0
 
 
 @kernel

@@ -48,6 +48,7 @@ from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import hypotenuse
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.largest import DRAWN, FIRST, LAST, NORMAL, draw_propensity
 from brigand.policies.randomised.thompson import learn_gaussian
 
 HEADER = record(step=0)
@@ -72,6 +73,17 @@ def index(
 
 
 select = index_select(index)
+
+
+@kernel
+def law(parameters: Any, header: Header, arms: Table, memory: Table, arm: int, row: Any) -> int:
+    if arms[arm]["count"] == 0:
+        return FIRST if needs_pull(arms[arm]["pulls"], 1.0, header["step"]) else LAST
+    row[0], row[1], row[2] = arms[arm]["mean"], arms[arm]["scale"], NORMAL
+    return DRAWN
+
+
+propensity = draw_propensity(law)
 
 
 @kernel
@@ -102,7 +114,7 @@ class ReBoot(Policy):
 
     sigma: float = 1.5
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

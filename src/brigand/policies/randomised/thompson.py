@@ -55,6 +55,7 @@ from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean, unit_reward
 from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.largest import BETA, DRAWN, FIRST, LAST, NORMAL, draw_propensity
 from brigand.policies.kernels.randomness import uniform_at
 
 BETA_HEADER = record(step=0, key=0)
@@ -106,6 +107,32 @@ select_gaussian = index_select(gaussian_index)
 
 
 @kernel
+def beta_law(parameters: Any, header: Header, arms: Table, memory: Table, arm: int, row: Any) -> int:
+    row[0], row[1], row[2] = 1.0 + arms[arm]["successes"], 1.0 + arms[arm]["failures"], BETA
+    return DRAWN
+
+
+@kernel
+def gaussian_law(parameters: Any, header: Header, arms: Table, memory: Table, arm: int, row: Any) -> int:
+    count = arms[arm]["count"]
+    initial = INITIAL_PULLS if parameters.sigma == 0.0 else 1
+    if count < initial:
+        return FIRST if needs_pull(arms[arm]["pulls"], initial, header["step"]) else LAST
+    row[0] = arms[arm]["mean"]
+    if parameters.sigma > 0.0:
+        row[1], row[2] = parameters.sigma / math.sqrt(count), NORMAL
+    else:
+        row[1], row[2] = arms[arm]["spread"] / math.sqrt(count * (count - 3.0)), count - 3.0
+    return DRAWN
+
+
+propensity_beta = draw_propensity(beta_law)
+
+
+propensity_gaussian = draw_propensity(gaussian_law)
+
+
+@kernel
 def pull_beta(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
 
@@ -150,7 +177,7 @@ class ThompsonBeta(BoundedPolicy):
         The range of the rewards, by keyword; [0, 1] by default.
     """
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta)
+    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta, propensity=propensity_beta)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = BETA_HEADER
     arm: ClassVar[Table] = BETA_ARM
@@ -178,7 +205,9 @@ class ThompsonGaussian(Policy):
 
     sigma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select_gaussian, pull_gaussian, learn_gaussian)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_gaussian, pull_gaussian, learn_gaussian, propensity=propensity_gaussian
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = GAUSSIAN_HEADER
     arm: ClassVar[Table] = GAUSSIAN_ARM

@@ -87,16 +87,13 @@ def index(parameters: Any, header: Header, arms: Table, arm: int) -> float:
 
 
 @kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    # As `kernels.argmax`, but arms that cannot reach the best index so far are passed over.
-    uniform = rng.random()
+def best_of(
+    parameters: Any, header: Header, arms: Table, candidates: Any, uniform: float
+) -> tuple[int, float, int]:
+    """Return what `kernels.argmax` chooses, the largest index and how many arms have it, 0 if none is known.
+
+    Arms that cannot reach the best index so far are passed over.
+    """
     favourite = header["favourite"] if len(candidates) == len(arms) else -1
     best = -np.inf
     chosen = candidates[0]
@@ -121,7 +118,29 @@ def select(
         elif value == best:
             ties += 1
             chosen, uniform = break_tie(chosen, arm, ties, uniform)
-    return chosen if ties > 0 else candidates[int(uniform * len(candidates))]
+    return chosen if ties > 0 else candidates[int(uniform * len(candidates))], best, ties
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    return best_of(parameters, header, arms, candidates, rng.random())[0]
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    _, best, ties = best_of(parameters, header, arms, candidates, 0.0)
+    if ties == 0:
+        return 1.0 / len(candidates)
+    return 1.0 / ties if index(parameters, header, arms, arm) == best else 0.0
 
 
 @kernel
@@ -236,7 +255,7 @@ class KLUCB(FamilyPolicy):
     c: float = 0.0
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
@@ -268,7 +287,9 @@ class SlidingWindowKLUCB(FamilyPolicy):
     c: float = 0.0
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull_window, learn_window, estimate=known_unit_mean)
+    kernels: ClassVar[Kernels] = Kernels(
+        select, pull_window, learn_window, estimate=known_unit_mean, propensity=propensity
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = WINDOW_HEADER
     arm: ClassVar[Table] = WINDOW_ARM

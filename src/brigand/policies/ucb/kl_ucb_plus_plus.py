@@ -39,7 +39,7 @@ import numpy as np
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.divergences import klucb_upper
 from brigand.policies.ucb.kl_ucb import FamilyPolicy
 
@@ -67,6 +67,9 @@ def index(
 
 
 select = index_select(index)
+
+
+propensity = index_propensity(index)
 
 
 @kernel
@@ -101,7 +104,7 @@ class KLUCBPlusPlus(FamilyPolicy):
     divergence: str = "bernoulli"
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     reference: ClassVar[str] = "menard2017minimax"

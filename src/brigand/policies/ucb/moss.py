@@ -41,7 +41,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 # log_share: log(n / K)
 # index: for a known T; log, inverse_root: log N, 1 / sqrt(N), for the anytime form
@@ -82,6 +82,9 @@ def index(
 select = index_select(index)
 
 
+propensity = index_propensity(index)
+
+
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
@@ -117,7 +120,7 @@ class MOSS(BoundedPolicy):
 
     anytime: bool = False
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"

@@ -43,7 +43,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 HEADER = record(step=0, root_log=0.0)  # sqrt(log step)
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), inverse_root=float("nan"))
@@ -65,6 +65,9 @@ def index(
 
 
 select = index_select(index)
+
+
+propensity = index_propensity(index)
 
 
 @kernel
@@ -110,7 +113,7 @@ class UCB1(Policy):
     high: float | None = None
     sigma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

@@ -44,7 +44,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 HEADER = record(step=0, log_square=0.0)  # 2 log n
 # spread: sqrt(Q); scale: sqrt(Q / N)
@@ -79,6 +79,9 @@ def index(
 select = index_select(index)
 
 
+propensity = index_propensity(index)
+
+
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
@@ -111,7 +114,7 @@ class UCBNormal(Policy):
 
     initial_pulls: int = 3
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

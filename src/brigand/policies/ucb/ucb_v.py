@@ -41,7 +41,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, record
 from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
-from brigand.policies.kernels.choices import index_select, needs_pull
+from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 HEADER = record(step=0, exploration=0.0, root=0.0)  # E and sqrt(2 E) of the next pull
 # squares: N V; scale: sqrt(V / N); inverse: 1 / N
@@ -70,6 +70,9 @@ def index(
 
 
 select = index_select(index)
+
+
+propensity = index_propensity(index)
 
 
 @kernel
@@ -110,7 +113,7 @@ class UCBV(BoundedPolicy):
     zeta: float = 1.2
     c: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
