@@ -35,6 +35,8 @@ from .errors import (
 from .jit import kernel as kernel
 from .live.bandit import Bandit as Bandit
 from .live.decision import Decision as Decision, Past as Past, Told as Told
+from .live.gain import Gain as Gain
+from .live.propensities import propensities as propensities
 from .logs.log import Log as Log
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import select
 import signal
 import subprocess
@@ -792,3 +793,47 @@ def test_bandits_are_listed_with_the_arms_in_service(shop):
     assert bandit.arms() == found.arms
     assert found.policy == br.CATALOGUE["FE-Linear"].to_json()
     assert found.created_at <= time.time()
+
+
+# Propensities, and what it earns.
+
+
+def test_gain_tells_what_the_policy_earns(brigand):
+    made = brigand("create", "x", "--arm", "a", "--arm", "b", "--holdout", "0.2", "--policy", "TS-Beta")
+    assert made.returncode == 0, made.stderr
+    for line in brigand("ask", "x", "-n", 40).stdout.splitlines():
+        decision, arm, _ = line.split("\t")
+        brigand("tell", "x", decision, float(arm == "b"))
+    said = brigand("gain", "x").stdout
+    assert re.search(r"^gain  -?[\d.]+ a decision, 95 % interval \(exact\): -?[\d.]+ to [\d.]+\n", said)
+    found = json.loads(brigand("gain", "x", "--json").stdout)
+    assert found["decisions"] + found["holdout"] == 40
+    assert f"{found['holdout']} reward" in said
+
+
+def test_without_a_holdout_gain_says_how_to_have_one(shop):
+    done = shop("gain", "shop")
+    assert done.returncode == 2
+    assert "holdout=0.05" in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_propensities_are_exported_and_imported(brigand, suffix):
+    brigand("create", "x", "--arm", "a", "--arm", "b", "--floor", "0.1", "--policy", "TS-Beta", "--seed", "1")
+    for line in brigand("ask", "x", "-n", 5).stdout.splitlines():
+        brigand("tell", "x", line.split("\t")[0], 1)
+    brigand("export", "x", f"x.{suffix}")
+    brigand("create", "y", "--arm", "a", "--arm", "b")
+    assert brigand("import", "y", f"x.{suffix}").returncode == 0
+    found = opened("y").history()["propensity"]
+    assert found.tolist() == opened("x").history()["propensity"].tolist()
+    assert found.between(0.1, 0.9).all()
+
+
+@pytest.mark.parametrize("cell", ["0", "1.1", "nan", "x", "-0.5"])
+def test_a_propensity_that_is_none_has_its_line(shop, cell):
+    Path("past.csv").write_text(f"arm,reward,propensity\nred,1,0.5\nred,1,\nred,1,{cell}\n")
+    done = shop("import", "shop", "past.csv")
+    assert done.returncode == 2
+    assert f"line 4, column propensity: '{cell}' is no probability" in done.stderr
+    assert decided() == 0

@@ -466,7 +466,7 @@ def test_recording_is_all_or_nothing(make, url):
         for (entry, error), place in itertools.product(bad, (0, 1, 3)):
             with pytest.raises(error):
                 bandit.record([*good[:place], entry, *good[place:]])
-        for entry in (("arm 9",), ("arm 9", 0.5, 1.0, 1.0, 1.0), None):
+        for entry in (("arm 9",), ("arm 9", 0.5, 1.0, 1.0, 1.0, 1.0), None):
             with pytest.raises(br.InvalidValueError, match="row 4 of record must be an arm and its reward"):
                 bandit.record([*good, entry])
     ids = bandit.record(good)

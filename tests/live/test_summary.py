@@ -43,6 +43,8 @@ HISTORY = {
     "decision": object,
     "arm": object,
     "explored": bool,
+    "propensity": float,
+    "holdout": bool,
     "reason": object,
     "asked_at": "datetime64[us, UTC]",
     "told_at": "datetime64[us, UTC]",

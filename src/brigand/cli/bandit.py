@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -86,6 +87,13 @@ def create(
     default_reward: Annotated[
         float | None, typer.Option(metavar="REWARD", help="The default; given with --reward-timeout.")
     ] = None,
+    holdout: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Of asks that chance answers, so that 'gain' can be told."),
+    ] = 0.0,
+    floor: Annotated[
+        float, typer.Option(metavar="PROBABILITY", help="The least that each arm is chosen with.")
+    ] = 0.0,
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Make a bandit, and the store if it is not there.
@@ -103,6 +111,8 @@ def create(
         horizon=horizon,
         reward_timeout=reward_timeout,
         default_reward=default_reward,
+        holdout=holdout,
+        floor=floor,
     )
     with closing(bandit):
         typer.echo(
@@ -266,6 +276,32 @@ def show(
 
 
 @app.command()
+def gain(
+    name: Name,
+    level: Annotated[float, typer.Option(help="Of the interval.")] = 0.95,
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="The range of the rewards, if the policy was not told it."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Tell what a decision of the policy earns more than one by chance, by the bandit's holdout.
+
+    The interval holds however often you look.
+    """
+    with stoppable("nothing was changed"), _opened(store, name) as bandit:
+        found = bandit.gain(level=level, support=support)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+        return
+    bounds = f"{found.lower:.3g} to {found.upper:.3g}" if math.isfinite(found.upper) else "none yet"
+    typer.echo(f"gain  {found.gain:.3g} a decision, {100 * level:g} % interval ({found.interval}): {bounds}")
+    typer.echo(f"the policy earned {found.earned:.3g} on average, by {counted(found.decisions, 'reward')}")
+    typer.echo(f"chance earned {found.even:.3g} on average, by {counted(found.holdout, 'reward')}")
+
+
+@app.command()
 def export(
     name: Name,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Its name ends in .csv or .parquet.")],
@@ -296,7 +332,7 @@ def import_(
     """Take in decisions that were made elsewhere, all or none: a bandit starts with what you know already.
 
     Columns: arm, in service; reward, empty if it is still to come; and if you have them asked_at and told_at,
-    ISO 8601 or seconds since 1970. Other columns are ignored.
+    ISO 8601 or seconds since 1970, and propensity. Other columns are ignored.
     """
     from brigand.cli.bandit_import import Bounds, read_past
 

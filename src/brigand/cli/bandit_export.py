@@ -28,6 +28,8 @@ FIELDS = {
     "decision": "string",
     "arm": "string",
     "explored": "bool_",
+    "propensity": "float64",
+    "holdout": "bool_",
     "reason": "string",
     "asked_at": "time",
     "told_at": "time",

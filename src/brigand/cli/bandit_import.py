@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
 
 
 def read_past(path: Path, bounds: Bounds) -> list[Past]:
-    """Read a past log: columns ``arm`` and ``reward``, and if they are there ``asked_at`` and ``told_at``.
+    """Read a past log: columns ``arm`` and ``reward``; ``asked_at``, ``told_at``, ``propensity`` if there.
 
     Raises
     ------
@@ -71,8 +71,11 @@ def read_past(path: Path, bounds: Bounds) -> list[Past]:
             _reward(reward, bounds, here),
             _time(asked_at, here, "asked_at"),
             _time(told_at, here, "told_at"),
+            _propensity(propensity, here),
         )
-        for here, (arm, reward, asked_at, told_at) in _rows(path, ("arm", "reward"), TIMES)
+        for here, (arm, reward, asked_at, told_at, propensity) in _rows(
+            path, ("arm", "reward"), (*TIMES, "propensity")
+        )
     ]
 
 
@@ -213,6 +216,15 @@ def _reward(cell: object, bounds: Bounds, here: str) -> float | None:
         _refuse(here, "reward", f"{cell!r} is not finite; leave the field empty if it is still to come.")
     if not bounds.low <= value <= bounds.high:
         _refuse(here, "reward", f"{cell!r} is not in [{bounds.low:g}, {bounds.high:g}], as is needed here.")
+    return value
+
+
+def _propensity(cell: object, here: str) -> float | None:
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return None
+    value = _float(cell)
+    if value is None or not 0.0 < value <= 1.0:
+        _refuse(here, "propensity", f"{cell!r} is no probability in (0, 1].")
     return value
 
 

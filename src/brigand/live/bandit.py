@@ -6,6 +6,7 @@ keeps the engine and the log together, `decision` explains, `report` makes table
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import queue
@@ -32,9 +33,10 @@ from brigand.errors import (
 from brigand.live import backends, history, report, snapshots
 from brigand.live.backends import Opened
 from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
-from brigand.live.engine import RECORDED, WAS_EXPLORED, Choice, Engine
+from brigand.live.engine import RECORDED, Choice, Engine
+from brigand.live.holdout import HOLDOUT
 from brigand.live.identity import Identity
-from brigand.live.loop import ARM, EXPLORED, STEP
+from brigand.live.loop import ARM, DRAWN, EXPLORED, PROPENSITY, STEP
 from brigand.live.names import check_alike, check_arms, check_name, listed, name_data
 from brigand.live.session import Session
 from brigand.live.settings import MAX_REWARD, Settings
@@ -48,12 +50,14 @@ from brigand.storage.store import BUSY_TIMEOUT
 if TYPE_CHECKING:
     import pandas as pd
 
+    from brigand.live.gain import Gain
+    from brigand.logs.log import Log
+
 Row = TypeVar("Row")
-Made = tuple[int, float | None, float, float]
-"""A decision that was made elsewhere: the arm's row, its reward, when it was made and told."""
+Made = tuple[int, float | None, float, float, float | None]
+"""A decision made elsewhere: the arm's row, its reward, when it was made and told, its propensity."""
 MOST_AT_ONCE = 1_000_000
 """Decisions in one call."""
-EXPLORED_ONLY = "{" + WAS_EXPLORED + "}"
 
 
 class Bandit:
@@ -82,6 +86,11 @@ class Bandit:
         A reward that comes later goes to the history only. By default decisions wait for ever.
     default_reward : float, optional
         Given with `reward_timeout`.
+    holdout : float
+        The share of asks that chance alone answers, with the same probability for each available arm; in
+        [0, 1). Their rewards are learned, too. By them `gain` tells what the bandit earns.
+    floor : float
+        The least probability of each available arm, at most 1 / K: what is drawn for it is drawn evenly.
     load_if_exists : bool
         Open the bandit of this name, if the store has one, whatever its arms are now.
     clock : callable
@@ -122,12 +131,15 @@ class Bandit:
         horizon: int | None = None,
         reward_timeout: float | None = None,
         default_reward: float | None = None,
+        holdout: float = 0.0,
+        floor: float = 0.0,
         load_if_exists: bool = False,
         clock: Callable[[], float] = time.time,
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
-        settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward)
+        settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward, holdout, floor)
         names, now = check_arms(arms), _time_of(clock)
+        settings.check_floor(len(names))
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
         new = (store, name, Identity.new(), settings, events, now, busy_timeout)
         self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
@@ -393,18 +405,20 @@ class Bandit:
 
     def _checked_past(self, engine: Engine, past: Past, number: int, now: float) -> Made:
         """Return what row `number` says, as the log does: with the arm's row, and times in seconds."""
-        arm, reward, asked_at, told_at = past
+        arm, reward, asked_at, told_at, propensity = past
         row = self._row(engine, arm, number)
+        if propensity is not None:
+            propensity = checks.number(f"row {number}: propensity", propensity, 0.0, 1.0, above=0.0)
         asked = now if asked_at is None else seconds(f"row {number}: asked_at", asked_at)
         if reward is None:
-            return row, None, asked, asked
+            return row, None, asked, asked, propensity
         told = max(now, asked) if told_at is None else seconds(f"row {number}: told_at", told_at)
         if told < asked:
             raise InvalidValueError(
                 f"row {number}: a reward cannot be told before its decision: told_at is {told_at}, asked_at "
                 f"{asked_at if asked_at is not None else 'now'}."
             )
-        return row, self._checked(reward, "row", number), asked, told
+        return row, self._checked(reward, "row", number), asked, told, propensity
 
     @overload
     def history(
@@ -431,11 +445,11 @@ class Bandit:
         -------
         pandas.DataFrame
             Index ``step``; columns ``decision`` (its id), ``arm``, ``asked_at`` and ``told_at`` (UTC),
-            ``explored``, ``reason``, ``reward`` (the default value where that stands in) and ``status``:
-            ``"pending"``, ``"learned"``, ``"default"``, ``"late"`` (told after the default value was learned,
-            which is then kept in ``learned``) or ``"history"`` (the arm was removed before). Where pandas is
-            not installed: a list of dicts, one a decision, with times as `datetime` and None for what is
-            missing.
+            ``explored``, ``propensity`` (NaN if there is none), ``holdout``, ``reason``, ``reward`` (the
+            default value where that stands in) and ``status``: ``"pending"``, ``"learned"``, ``"default"``,
+            ``"late"`` (told after the default value was learned, which is then kept in ``learned``) or
+            ``"history"`` (the arm was removed before). Where pandas is not installed: a list of dicts, one a
+            decision, with times as `datetime` and None for what is missing.
         """
         after = checks.integer("after", after, 0, checks.MAX_STEPS)
         limit = limit if limit is None else checks.integer("limit", limit, 0, checks.MAX_STEPS)
@@ -499,6 +513,64 @@ class Bandit:
         self._settle_overdue()
         rows = report.summary(self, level, support, removed)
         return list(map(plain_row, rows)) if plain else report.table(rows, columns)
+
+    def gain(self, *, level: float = 0.95, support: tuple[float, float] | None = None) -> Gain:
+        """Return what the bandit earns over an even split, by its holdout.
+
+        Parameters
+        ----------
+        level : float
+            Of the interval.
+        support : (float, float), optional
+            As in `summary`.
+
+        Returns
+        -------
+        Gain
+            The mean reward of a decision of the policy less that of one by chance, and an interval that holds
+            however often one looks: see `brigand.live.gain`. Of the decisions in the log: those that were
+            made elsewhere do not count, nor those that were pruned.
+
+        Raises
+        ------
+        InvalidValueError
+            The bandit has no holdout, or a reward is outside of `support`.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> bandit = br.Bandit(["a", "b"], br.UCB1(0, 1), seed=0, holdout=0.2)
+        >>> for decision in bandit.ask(2000):
+        ...     told = bandit.tell(decision, decision.arm == "b")
+        >>> found = bandit.gain()
+        >>> found.decisions + found.holdout
+        2000
+        """
+        from brigand.live.gain import gain
+
+        self._settle_overdue()
+        return gain(self, level, support)
+
+    def log(self) -> Log:
+        """Return the decisions that have a reward as a `Log`: to replay policies on, or to evaluate rules.
+
+        Of a decision whose default value was learned, that is the reward until another one is told. All arms
+        that ever were are in it; which of them were available is, too.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> bandit = br.Bandit(["a", "b"], br.UCB1(0, 1), seed=0, floor=0.1)
+        >>> for decision in bandit.ask(100):
+        ...     told = bandit.tell(decision, decision.arm == "b")
+        >>> log = bandit.log()
+        >>> len(log), log.arms, bool(log.propensity.min() >= 0.1)
+        (100, ('a', 'b'), True)
+        """
+        from brigand.live.as_log import as_log
+
+        self._settle_overdue()
+        return as_log(self)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold, with a schema version: see `restore`."""
@@ -689,6 +761,7 @@ class Bandit:
     def _check_new(self, engine: Engine, name: str) -> None:
         if name in engine.row_of:
             raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
+        self._settings.check_floor(len(engine.row_of) + 1)
         check_alike([*engine.row_of, name])
 
     def _require_room(self, engine: Engine, n: int) -> None:
@@ -700,15 +773,18 @@ class Bandit:
             )
 
     def _decisions(self, engine: Engine, choice: Choice, rows: list[int] | None) -> list[Decision]:
-        among = "" if rows is None or len(rows) == len(engine.row_of) else " of the available arms"
-        names, policy, id_of = engine.names, self._settings.policy, self._ids.id_of
+        n = len(engine.row_of) if rows is None else len(rows)
+        among = "" if n == len(engine.row_of) else " of the available arms"
+        names, settings, id_of = engine.names, self._settings, self._ids.id_of
         return [
             Decision(
                 id_of(int(call[STEP])),
                 int(call[STEP]),
                 names[int(call[ARM])],
                 call[EXPLORED] != 0.0,
-                Basis(policy, choice, place, names, among),
+                Basis(settings, choice, place, names, among, n),
+                None if math.isnan(call[PROPENSITY]) else call[PROPENSITY],
+                call[DRAWN] == HOLDOUT,
             )
             for place, call in enumerate(choice.calls.tolist())
         ]
@@ -725,12 +801,16 @@ class Bandit:
         arms = map(int, choice.calls[:, ARM].tolist())
         if not self._backend.durable and rows is None:
             return [
-                Event(ASK, decision.step, arm, None, True, now, EXPLORED_ONLY if decision.explored else "")
+                Event(ASK, decision.step, arm, None, True, now, _said_of(decision))
                 for decision, arm in zip(decisions, arms, strict=True)
             ]
         events = []
         for decision, arm in zip(decisions, arms, strict=True):
             data: dict[str, object] = {"explored": decision.explored}
+            if decision.propensity is not None:
+                data["propensity"] = decision.propensity
+            if decision.holdout:
+                data["holdout"] = True
             if self._backend.durable:
                 data |= {"reason": decision.reason, "data": decision.data}
                 if decision is decisions[-1]:
@@ -786,11 +866,24 @@ class Bandit:
         return float(reward)
 
 
+def _said_of(decision: Decision) -> str:
+    return _said(decision.explored, decision.propensity, decision.holdout)
+
+
+@functools.lru_cache(1000)
+def _said(explored: bool, propensity: float | None, holdout: bool) -> str:
+    """Return the data of a decision in memory: one text for all that say the same."""
+    said = {"explored": explored or None, "propensity": propensity, "holdout": holdout or None}
+    data = {name: value for name, value in said.items() if value is not None}
+    return json.dumps(data) if data else ""
+
+
 def _recorded(decisions: Iterable[Made], first: int) -> list[Event]:
     """Return decisions that were made elsewhere as events, of which the first has a number."""
     events = []
-    for step, (row, reward, asked, told) in enumerate(decisions, first):
-        events.append(Event(ASK, step, row, None, True, asked, RECORDED))
+    for step, (row, reward, asked, told, propensity) in enumerate(decisions, first):
+        said = "" if propensity is None else f', "propensity": {propensity!r}'
+        events.append(Event(ASK, step, row, None, True, asked, f"{RECORDED}{said}}}"))
         if reward is not None:
             events.append(Event(TELL, step, row, reward, True, told, ""))
     return events

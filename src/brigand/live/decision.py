@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brigand.live.engine import Choice
-from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, EXPLORED, MEAN, TIES, TOLD
-from brigand.policies.base import Explanation, Policy
+from brigand.live.holdout import HOLDOUT, POLICY
+from brigand.live.loop import ARM, BEST, BEST_MEAN, BEST_TOLD, DRAWN, EXPLORED, MEAN, TIES, TOLD
+from brigand.live.settings import Settings
+from brigand.policies.base import Explanation
 from brigand.words import counted
 
 FALLBACK = "fallback"
@@ -41,6 +43,8 @@ class Past(NamedTuple):
     asked_at, told_at : float, datetime or None
         When the arm was chosen, and when its reward came: seconds since 1970, or a `datetime` (in UTC, if it
         has no zone); None for now.
+    propensity : float or None
+        The probability with which the arm was chosen there, in (0, 1]; None if it is not known.
 
     Examples
     --------
@@ -55,16 +59,18 @@ class Past(NamedTuple):
     reward: float | None
     asked_at: float | datetime | None = None
     told_at: float | datetime | None = None
+    propensity: float | None = None
 
 
 class Basis(NamedTuple):
-    """What a decision was made on."""
+    """What a decision was made on; `n` is the number of arms that were available."""
 
-    policy: Policy
+    settings: Settings
     choice: Choice
     place: int
     names: Sequence[str]
     among: str
+    n: int
 
 
 class Decision:
@@ -80,15 +86,31 @@ class Decision:
     explored : bool
         Whether it was chosen in spite of what is known: a forced pull of FE, or an arm that has not the
         highest mean, by the policy's own estimates. A policy that forgets goes by what it remembers.
+    propensity : float or None
+        The probability with which the arm was chosen, given what was known, in (0, 1]; None where that is no
+        number that can be computed (see `brigand.propensities`), and of a fallback.
+    holdout : bool
+        Whether the ask was in the holdout: then chance alone has chosen the arm.
     """
 
-    __slots__ = ("_basis", "arm", "explored", "id", "step")
+    __slots__ = ("_basis", "arm", "explored", "holdout", "id", "propensity", "step")
 
-    def __init__(self, id: str, step: int, arm: str, explored: bool, basis: Basis | Explanation) -> None:
+    def __init__(
+        self,
+        id: str,
+        step: int,
+        arm: str,
+        explored: bool,
+        basis: Basis | Explanation,
+        propensity: float | None = None,
+        holdout: bool = False,
+    ) -> None:
         self.id = id
         self.step = step
         self.arm = arm
         self.explored = explored
+        self.propensity = propensity
+        self.holdout = holdout
         self._basis = basis
 
     @classmethod
@@ -109,7 +131,7 @@ class Decision:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The numbers in the reason, and its kind: forced, explored, greedy, or fallback."""
+        """The numbers in the reason, and its kind: forced, explored, greedy, holdout, floor or fallback."""
         explanation = self._explanation
         return {"kind": explanation.kind, **explanation.data}
 
@@ -128,6 +150,8 @@ class Decision:
             "step": self.step,
             "arm": self.arm,
             "explored": bool(self.explored),
+            "propensity": self.propensity,
+            "holdout": self.holdout,
             "reason": f"{explanation.kind}: {explanation.sentence}",
             "data": plain({"kind": explanation.kind, **explanation.data}),
         }
@@ -168,9 +192,11 @@ def _plain(value: Any) -> Any:
 
 def explain(basis: Basis) -> Explanation:
     """Say why an arm was chosen: in the policy's words, or by how its estimate compares with the best."""
-    policy, (calls, headers, rows), place, names, among = basis
-    call = calls[place].tolist()
+    settings, (calls, headers, rows), place, names, among, n = basis
+    policy, call = settings.policy, calls[place].tolist()
     arm = names[int(call[ARM])]
+    if call[DRAWN] != POLICY:
+        return _by_chance(settings, int(call[DRAWN]), arm, n, among)
     header = np.frombuffer(headers, policy.header.dtype)[place]
     row = np.frombuffer(rows, policy.arm.dtype)[place]
     said = policy.explain(arm, header, row, among)
@@ -199,6 +225,15 @@ def explain(basis: Basis) -> Explanation:
     highest = f"{best}, which has the highest {name}{among}, {most}"
     sentence = f"{type(policy).__name__} prefers {arm}, whose {name} is {its}, to {highest}"
     return Explanation("explored", sentence, data)
+
+
+def _by_chance(settings: Settings, drawn: int, arm: str, n: int, among: str) -> Explanation:
+    which = f"{arm} was drawn from {counted(n, among.removeprefix(' of the ').removesuffix('s') or 'arm')}"
+    if drawn == HOLDOUT:
+        share = {"share": settings.holdout, "arms": n}
+        return Explanation("holdout", f"{which}, as {100 * settings.holdout:g} % of all asks are", share)
+    least = {"floor": settings.floor, "arms": n}
+    return Explanation("floor", f"{which}: each keeps a probability of {settings.floor:g}", least)
 
 
 def whole(number: float) -> int | float:

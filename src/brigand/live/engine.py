@@ -43,8 +43,8 @@ from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
 
 WAS_EXPLORED = '"explored": true'
 """In the data of a decision, if it was."""
-RECORDED = '{"reason": "recorded: the decision was made elsewhere"}'
-"""The data of one made elsewhere: whether that was to explore is seen when the policy takes it in."""
+RECORDED = '{"reason": "recorded: the decision was made elsewhere"'
+"""How the data of one made elsewhere begin: if it was to explore is seen when the policy takes it in."""
 SCHEMA = 2
 """Of an engine's JSON form; since 2 it is without the decisions that wait."""
 AT_ONCE = 4096
@@ -165,7 +165,8 @@ class Engine:
             if explored is not None:  # the log says it: beside another arm, it might look otherwise
                 self.ledger["explored"] = explored
                 for place, event in asks:
-                    said = calls[place, EXPLORED] if event.data == RECORDED else WAS_EXPLORED in event.data
+                    elsewhere = event.data.startswith(RECORDED)
+                    said = calls[place, EXPLORED] if elsewhere else WAS_EXPLORED in event.data
                     self.ledger[event.arm]["explored"] += int(said)
                 self._wind(events)
 
@@ -184,7 +185,8 @@ class Engine:
         if len(calls) > 1:
             headers, records = np.repeat(headers, len(calls)), np.repeat(records, len(calls))
         state = (self._parameters, self.header, self.arms, self.memory, self.ledger)
-        arguments = (*state, candidates, absent, calls, headers, records, self._packed)
+        mixing = self.settings.holdout, self.settings.floor
+        arguments = (*state, candidates, absent, *mixing, calls, headers, records, self._packed)
         if self._run_directly is None:
             self._run_directly = shortcuts.direct(live_loop(self.settings.policy), *arguments)
         if self._run_directly(*arguments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ HISTORY = {
     "decision": "object",
     "arm": "object",
     "explored": "bool",
+    "propensity": "float64",
+    "holdout": "bool",
     "reason": "object",
     "asked_at": "datetime64[us, UTC]",
     "told_at": "datetime64[us, UTC]",
@@ -33,9 +36,11 @@ HISTORY = {
 }
 """Names of the columns, and what they are in a data frame. Arms may have names that its texts cannot hold."""
 TIMES = ("asked_at", "told_at")
-NUMBERS = ("reward", "learned")
+NUMBERS = ("reward", "learned", "propensity")
 STATUSES = np.array(["pending", "history", "default", "late", "learned"], object)
-USUAL = re.compile(r'\{"explored": (true|false), "reason": "([^"\\]*)"')
+USUAL = re.compile(
+    r'\{"explored": (true|false)(?:, "propensity": ([\d.e-]+))?(, "holdout": true)?, "reason": "([^"\\]*)"'
+)
 """How the data of a decision begin, if its reason needs no JSON."""
 
 
@@ -67,7 +72,10 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
             raise ValueError(f"a time is {times[(times < EARLIEST) | (times > LATEST)][0]}")
     counted, learned = (np.array(rest[place], np.bool_) for place in (1, 4))  # None is False
     was_told, was_defaulted = ~np.isnan(told), ~np.isnan(default)
-    said = [_said(text) for text in data]
+    explored, propensity, holdout, reason = zip(*map(said, data), strict=True)
+    chances = np.array(propensity, float)
+    if not ((chances > 0.0) & (chances <= 1.0) | np.isnan(chances)).all():
+        raise ValueError("a propensity is not in (0, 1]")
     status = np.select(
         [counted, learned & was_told, learned, was_told | was_defaulted], [4, 3, 2, 1], default=0
     )
@@ -75,8 +83,10 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
         "step": np.array(steps, np.int64),
         "decision": list(map(ids.id_of, steps)),
         "arm": np.array(names, object)[arms],
-        "explored": np.array([explored for explored, _ in said], np.bool_),
-        "reason": [reason for _, reason in said],
+        "explored": np.array(explored, np.bool_),
+        "propensity": chances,
+        "holdout": np.array(holdout, np.bool_),
+        "reason": list(reason),
         "asked_at": np.array(asked_at, float),
         "told_at": np.where(np.isnan(told_at), default_at, told_at),
         "reward": np.where(was_told, told, default),
@@ -85,19 +95,28 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
     }
 
 
-def _said(text: str) -> tuple[bool, str]:
-    """Return from the data of a decision whether it explored, and the reason."""
+Said = tuple[bool, float, bool, str]
+
+
+def said(text: str) -> Said:
+    """Return what the data of a decision say: did it explore, its propensity, the holdout, the reason."""
     usual = USUAL.match(text)
     if usual:
-        return usual[1] == "true", usual[2]
+        explored, propensity, holdout, reason = usual.groups()
+        return explored == "true", float(propensity or math.nan), bool(holdout), reason
     return _parsed(text)
 
 
 @functools.lru_cache
-def _parsed(text: str) -> tuple[bool, str]:
+def _parsed(text: str) -> Said:
     """Return the same of data that say little else, as those of recorded decisions do."""
     data = json.loads(text) if text else {}
-    return bool(data.get("explored", False)), str(data.get("reason", ""))
+    return (
+        bool(data.get("explored", False)),
+        float(data.get("propensity", math.nan)),
+        bool(data.get("holdout", False)),
+        str(data.get("reason", "")),
+    )
 
 
 def moments(seconds: NDArray[np.float64]) -> NDArray[np.datetime64]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
+from brigand.live.holdout import POLICY, draw, mixed
 from brigand.policies.base import Policy, Table, all_rewards, record
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.shortcuts import unpack
@@ -22,13 +23,15 @@ from brigand.shortcuts import unpack
 CHOOSE, PULL, LEARN, DEFAULT = range(4)
 """Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value."""
 
-COLUMNS = 11
-KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, BEST, BEST_TOLD, BEST_MEAN, TIES = range(COLUMNS)
+COLUMNS = 13
+KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, *MORE = range(COLUMNS)
+BEST, BEST_TOLD, BEST_MEAN, TIES, PROPENSITY, DRAWN = MORE
 """A call is a row of floats, which hold integers up to 2^53: a table of records costs 4 microseconds to make.
 
 ``MEAN`` and ``TOLD`` are the policy's estimate of the arm before the pull, and the number of rewards behind
 it: all of them, for most policies. ``BEST`` is the candidate with the highest estimate, -1 if there is none,
-and ``TIES`` the number of candidates that have it.
+and ``TIES`` the number of candidates that have it. ``PROPENSITY`` is the probability with which the arm was
+chosen, NaN if there is no number; ``DRAWN`` is who chose it (`brigand.live.holdout`).
 """
 Calls = NDArray[np.float64]
 
@@ -104,7 +107,8 @@ def live_loop(policy: Policy) -> Callable[..., int]:
     Returns
     -------
     callable
-        ``loop(parameters, header, arms, memory, ledger, candidates, absent, calls, headers, rows, packed)``:
+        ``loop(parameters, header, arms, memory, ledger, candidates, absent, holdout, floor, calls, headers,
+        rows, packed)``:
         `header` is a table of one record; `absent` are the arms that are not candidates; `packed` is the
         generator (`brigand.shortcuts.pack`). ``calls``, float64 of shape (n, `COLUMNS`), are done in order,
         and filled in; ``headers`` and ``rows``, of n records or more, get the header and the arm's record
@@ -118,7 +122,7 @@ def live_loop(policy: Policy) -> Callable[..., int]:
 def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
     select, pull = jit.kernel(kernels.select), jit.kernel(kernels.pull)
     learn, miss = jit.kernel(kernels.learn), jit.kernel(kernels.miss)
-    estimate = jit.kernel(kernels.estimate)
+    estimate, propensity = jit.kernel(kernels.estimate), jit.kernel(kernels.propensity)
 
     @jit.kernel
     def in_state(
@@ -146,6 +150,8 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
         ledger: Table,
         candidates: NDArray[np.int64],
         absent: NDArray[np.int64],
+        holdout: float,
+        floor: float,
         calls: Calls,
         headers: Table,
         rows: Table,
@@ -160,11 +166,17 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
                 enter(ledger, arm, call[REWARD])
                 ledger[arm]["defaulted"] += call[KIND] == DEFAULT
                 continue
+            drawn = POLICY
             if call[KIND] == CHOOSE:
-                arm = select(parameters, header[0], arms, memory, candidates, rng)
+                if holdout + floor > 0.0:
+                    drawn, arm = draw(holdout, floor, candidates, rng)
+                if drawn == POLICY:
+                    arm = select(parameters, header[0], arms, memory, candidates, rng)
                 if not 0 <= arm < len(arms):
                     return i + 1
-                call[ARM] = arm
+                call[ARM], call[DRAWN] = arm, drawn
+                own = propensity(parameters, header[0], arms, memory, candidates, arm)
+                call[PROPENSITY] = mixed(own, holdout, floor, len(candidates))
             headers[i] = header[0]
             rows[i] = arms[arm]
             compare(known, parameters, header[0], arms, memory, ledger, candidates, arm, call)
@@ -172,6 +184,8 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
                 miss(parameters, header[0], arms, memory, absent[j])
             pull(parameters, header[0], arms, memory, arm)
             note(arms, rows[i], arm, call)
+            if drawn != POLICY:
+                call[EXPLORED] = 1.0
             call[STEP] = header[0]["step"]
             ledger[arm]["asked"] += 1
             ledger[arm]["explored"] += int(call[EXPLORED])

@@ -29,6 +29,8 @@ class Settings:
     reward_timeout : float or None
         Seconds after which a reward that has not come is taken to be `default_reward`.
     default_reward : float or None
+    holdout, floor : float
+        The share of asks that is answered by chance; the least probability of each arm.
     """
 
     policy: Policy
@@ -36,6 +38,8 @@ class Settings:
     horizon: int | None
     reward_timeout: float | None
     default_reward: float | None
+    holdout: float = 0.0
+    floor: float = 0.0
 
     @classmethod
     def of(
@@ -45,6 +49,8 @@ class Settings:
         horizon: int | None,
         reward_timeout: float | None,
         default_reward: float | None,
+        holdout: float = 0.0,
+        floor: float = 0.0,
     ) -> Settings:
         """Return checked settings.
 
@@ -62,11 +68,29 @@ class Settings:
             reward_timeout = checks.number("reward_timeout", reward_timeout, 0.0)
             default_reward = checks.number("default_reward", default_reward, -MAX_REWARD, MAX_REWARD)
             policy.check_rewards(default_reward, default_reward, "default_reward")
-        return cls(policy, check_seed(seed), horizon, reward_timeout, default_reward)
+        holdout, floor = checks.number("holdout", holdout, 0.0), checks.number("floor", floor, 0.0, 1.0)
+        if not holdout < 1.0:
+            raise InvalidValueError(f"holdout must be in [0, 1), not {holdout:g}: a share of the asks.")
+        return cls(policy, check_seed(seed), horizon, reward_timeout, default_reward, holdout, floor)
+
+    def check_floor(self, n_arms: int) -> None:
+        """Refuse more arms than the floor has room for.
+
+        Raises
+        ------
+        InvalidValueError
+            Their probabilities would sum to more than 1.
+        """
+        if n_arms * self.floor > 1.0:
+            raise InvalidValueError(
+                f"floor must be at most {1.0 / n_arms:g} for {n_arms} arms, not {self.floor:g}: it is the "
+                "least probability of each."
+            )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain data."""
-        return {**vars(self), "policy": self.policy.to_json()}
+        """Return the settings as plain data, without a holdout and a floor if there is none."""
+        found = {**vars(self), "policy": self.policy.to_json()}
+        return {name: value for name, value in found.items() if value or name not in ("holdout", "floor")}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Settings:
