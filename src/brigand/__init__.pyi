@@ -25,6 +25,7 @@ from .errors import (
     ConflictingRewardError as ConflictingRewardError,
     InvalidValueError as InvalidValueError,
     MissingPackageError as MissingPackageError,
+    NotServingError as NotServingError,
     PolicyError as PolicyError,
     ResultFileError as ResultFileError,
     StorageError as StorageError,
@@ -37,6 +38,7 @@ from .live.bandit import Bandit as Bandit
 from .live.decision import Decision as Decision, Past as Past, Told as Told
 from .live.gain import Gain as Gain
 from .live.propensities import propensities as propensities
+from .live.segments import Bandits as Bandits
 from .logs.log import Log as Log
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,

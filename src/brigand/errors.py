@@ -9,6 +9,7 @@
     │   └── MissingPackageError (an ImportError)  a value that needs a package that is not installed
     ├── UnknownNameError (also a LookupError)     a name that nothing here has
     ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
+    ├── NotServingError                           a bandit that is paused
     ├── PolicyError                               a policy that broke the contract
     ├── ResultFileError (also an OSError)         a result file that cannot be read or written
     └── StorageError (also an OSError)            a store of bandits that cannot be read or written
@@ -81,6 +82,10 @@ class UnknownDecisionError(BrigandError, LookupError):
 
 class PolicyError(BrigandError):
     """A policy that broke the contract: it chose an arm that is not there."""
+
+
+class NotServingError(BrigandError):
+    """A bandit that is paused, and was asked."""
 
 
 class ClusterError(BrigandError):

@@ -111,7 +111,7 @@ def test_the_commands_for_one_bandit_work_together(shop):
     assert shop("add-arm", "shop", "blue").stdout == "blue is in service now: arms red, green, blue\n"
     asked = [json.loads(line) for line in shop("ask", "shop", "-n", 2, "--json").stdout.splitlines()]
     assert [made["arm"] for made in asked] == ["green", "blue"]
-    assert asked[0].keys() == {"id", "step", "arm", "explored", "reason", "data"}
+    assert asked[0].keys() == {"id", "step", "arm", "explored", "propensity", "holdout", "reason", "data"}
     assert (asked[0]["step"], asked[0]["explored"], asked[0]["data"]["kind"]) == (2, True, "forced")
     assert shop("remove-arm", "shop", "green").stdout == "green is out of service now: arms red, blue\n"
     assert shop("tell", "shop", asked[0]["id"], "1").stdout.startswith("kept for history")

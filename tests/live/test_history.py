@@ -49,6 +49,8 @@ def plainly(bandit):
                 "decision": bandit._ids.id_of(event.step),
                 "arm": names[event.arm],
                 "explored": data.get("explored", False),
+                "propensity": data.get("propensity"),
+                "holdout": data.get("holdout", False),
                 "reason": data.get("reason", ""),
                 "asked_at": datetime.fromtimestamp(event.at, UTC).isoformat(),
                 "told_at": None,

@@ -14,7 +14,7 @@ from brigand.live import bases
 from brigand.live.history import moments, said
 from brigand.live.names import name_of
 from brigand.logs.log import Log
-from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
+from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, REPLACE, TELL, Event
 
 
 def as_log(bandit: Any) -> Log:
@@ -49,7 +49,9 @@ class _Reader:
         self._now: int | None = None
         self._asks: list[tuple[Any, ...]] = []
         self._first = 0
-        self._rewards: dict[str, dict[int, tuple[float, float]]] = {TELL: {}, DEFAULT: {}}
+        self._rewards: dict[str, dict[int, tuple[float, float]]] = {
+            kind: {} for kind in (DEFAULT, TELL, REPLACE)
+        }
 
     def _place(self, name: str) -> int:
         return self._places.setdefault(name, len(self._places))
@@ -60,7 +62,7 @@ class _Reader:
             self._first = self._first or event.step or 0
             propensity = said(event.data)[1]
             self._asks.append((self._arms[event.arm], self._available(event.data), propensity, event.at))
-        elif event.kind in (TELL, DEFAULT) and event.step is not None and event.value is not None:
+        elif event.kind in self._rewards and event.step is not None and event.value is not None:
             self._rewards[event.kind][event.step] = event.value, event.at
         elif event.kind in (ADD, REMOVE):
             if event.kind == ADD:
@@ -83,7 +85,7 @@ class _Reader:
 
     def log(self) -> Log:
         """Return the decisions that have a reward."""
-        rewards = self._rewards[DEFAULT] | self._rewards[TELL]
+        rewards = self._rewards[DEFAULT] | self._rewards[TELL] | self._rewards[REPLACE]
         steps = sorted(step for step in rewards if step >= self._first)
         asks = [self._asks[step - self._first] for step in steps]
         arm, available, propensity, asked = ([ask[field] for ask in asks] for field in range(4))

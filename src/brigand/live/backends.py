@@ -34,6 +34,8 @@ class Log(Protocol):
     def steps(self) -> int: ...  # noqa: D102
     def decisions(self, steps: Sequence[int]) -> dict[int, Found]: ...  # noqa: D102
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102
+    def found(self, key: str) -> Event | None: ...  # noqa: D102
+    def of_kinds(self, *kinds: str) -> Iterator[tuple[int, Event]]: ...  # noqa: D102
     def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102
     def append(self, events: Sequence[Event], after: int) -> None: ...  # noqa: D102
     def save(self, seq: int, state: str) -> None: ...  # noqa: D102

@@ -23,26 +23,38 @@ import numpy as np
 
 from brigand import checks
 from brigand.errors import (
-    ConflictingRewardError,
     InvalidValueError,
+    NotServingError,
     StorageError,
     UnknownDecisionError,
     UnknownNameError,
     UnsupportedRewardError,
 )
-from brigand.live import backends, history, report, snapshots
+from brigand.live import backends, history, report, snapshots, status, telling
 from brigand.live.backends import Opened
-from brigand.live.decision import Basis, Decision, Past, Told, plain as plain_row
+from brigand.live.beside import Sticky
+from brigand.live.decision import ENDED, Basis, Decision, Past, Told, plain as plain_row
 from brigand.live.engine import RECORDED, Choice, Engine
 from brigand.live.holdout import HOLDOUT
 from brigand.live.identity import Identity
 from brigand.live.loop import ARM, DRAWN, EXPLORED, PROPENSITY, STEP
 from brigand.live.names import check_alike, check_arms, check_name, listed, name_data
 from brigand.live.session import Session
-from brigand.live.settings import MAX_REWARD, Settings
+from brigand.live.settings import HASHED, MAX_REWARD, Settings, check_key
 from brigand.live.times import EARLIEST, LATEST, seconds
 from brigand.policies.base import Policy
-from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    END,
+    NOTE,
+    PAUSE,
+    REMOVE,
+    RESUME,
+    TELL,
+    Event,
+)
 from brigand.storage.place import Place
 from brigand.storage.records import PAGE_SIZE
 from brigand.storage.store import BUSY_TIMEOUT
@@ -91,6 +103,13 @@ class Bandit:
         [0, 1). Their rewards are learned, too. By them `gain` tells what the bandit earns.
     floor : float
         The least probability of each available arm, at most 1 / K: what is drawn for it is drawn evenly.
+    accumulate : float, optional
+        Rewards add up for so many seconds after the decision; then their sum is learned, or 0 if there is
+        none. By default a decision has one reward.
+    units : str
+        How the names of units are kept: ``"hashed"``, with a key of the bandit's, or ``"plain"``.
+    metric : str
+        The name of the reward, where there are other metrics.
     load_if_exists : bool
         Open the bandit of this name, if the store has one, whatever its arms are now.
     clock : callable
@@ -133,11 +152,15 @@ class Bandit:
         default_reward: float | None = None,
         holdout: float = 0.0,
         floor: float = 0.0,
+        accumulate: float | None = None,
+        units: str = HASHED,
+        metric: str = "reward",
         load_if_exists: bool = False,
         clock: Callable[[], float] = time.time,
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
-        settings = Settings.of(policy, seed, horizon, reward_timeout, default_reward, holdout, floor)
+        late = (reward_timeout, default_reward, holdout, floor, accumulate)
+        settings = Settings.of(policy, seed, horizon, *late, units, metric)
         names, now = check_arms(arms), _time_of(clock)
         settings.check_floor(len(names))
         events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
@@ -199,6 +222,8 @@ class Bandit:
         n: None = None,
         *,
         among: Iterable[str] | None = None,
+        unit: str | None = None,
+        request: str | None = None,
         fallback: str | None = None,
         timeout: float = 1.0,
     ) -> Decision: ...
@@ -210,6 +235,8 @@ class Bandit:
         n: int | None = None,
         *,
         among: Iterable[str] | None = None,
+        unit: str | None = None,
+        request: str | None = None,
         fallback: str | None = None,
         timeout: float = 1.0,
     ) -> Decision | list[Decision]:
@@ -222,6 +249,11 @@ class Bandit:
         among : iterable of str, optional
             The arms that are available now; by default all. An arm that is overdue and not available is
             chosen first once it is back.
+        unit : str, optional
+            Whom the decision is for, a user say. While a unit's decision is open (it has no reward yet, and
+            its arm is available), the unit gets that one again.
+        request : str, optional
+            A name of the request. Who asks again with the same name gets the same decision.
         fallback : str, optional
             The arm to return if the store fails, or does not answer in time; then the decision `is_fallback`,
             and the bandit does not know of it: its reward is for `record`.
@@ -232,29 +264,36 @@ class Bandit:
         ------
         InvalidValueError
             No arm is in service or available, or the horizon is over.
+        NotServingError
+            The bandit is paused.
         UnknownNameError
             An arm that is not in service.
         """
+        sticky = Sticky.of(self._ids, self._settings, unit, request)
         count = 1 if n is None else checks.integer("n", n, 1, MOST_AT_ONCE)
         names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
+        if sticky and n is not None:
+            raise InvalidValueError("unit and request are for a single decision, without n.")
         if fallback is None:
-            decisions = self._ask(count, names)
+            decisions = self._ask(count, names, sticky)
             return decisions[0] if n is None else decisions
         if n is not None or (names is not None and fallback not in names):
             raise InvalidValueError(
                 f"fallback is for a single decision, and one of the arms in among; not {fallback!r}."
             )
         timeout = checks.number("timeout", timeout, 0, 86400)
-        return self._ask_in_time(names, check_name(fallback), timeout)
+        return self._ask_in_time(names, sticky, check_name(fallback), timeout)
 
-    def _ask_in_time(self, names: Sequence[str] | None, fallback: str, timeout: float) -> Decision:
+    def _ask_in_time(
+        self, names: Sequence[str] | None, sticky: Sticky | None, fallback: str, timeout: float
+    ) -> Decision:
         """Ask in another thread, which gives up before it commits if nobody waits for it any more."""
         answers: queue.SimpleQueue[list[Decision] | Exception] = queue.SimpleQueue()
         over, free, end = threading.Event(), self._session.in_time, time.monotonic() + timeout
 
         def ask() -> None:
             try:
-                answers.put(self._ask(1, names, over))
+                answers.put(self._ask(1, names, sticky, over))
             except Exception as error:
                 answers.put(error)
             finally:
@@ -269,24 +308,35 @@ class Bandit:
         except queue.Empty:
             over.set()
             return late
-        if isinstance(answer, StorageError):
+        if isinstance(answer, (StorageError, NotServingError)):
             return Decision.fall_back(fallback, str(answer).rstrip("."))
         if isinstance(answer, Exception):
             raise answer
         return answer[0]
 
     def _ask(
-        self, count: int, names: Sequence[str] | None, over: threading.Event | None = None
+        self,
+        count: int,
+        names: Sequence[str] | None,
+        sticky: Sticky | None,
+        over: threading.Event | None = None,
     ) -> list[Decision]:
         with self._session.lock, self._session as session:
             now = self._now()
+            if session.engine.status != RESUME:
+                return [status.instead(self._title, session.engine)] * count
             rows = self._rows(session.engine, names)
-            self._require_room(session.engine, count)
             self._settle(session, now)
+            if sticky is not None:
+                made = sticky.find(session.log, session.engine, rows)
+                if made is not None:
+                    step, arm, data = made
+                    return [Decision.logged(self._ids.id_of(step), step, session.engine.names[arm], data)]
+            self._require_room(session.engine, count)
             engine = session.moving()
             choice = engine.choose(count, rows)
             decisions = self._decisions(engine, choice, rows)
-            events = self._asks(engine, choice, decisions, rows, now)
+            events = self._asks(engine, choice, decisions, rows, now, sticky)
             for event in events:
                 engine.note(event)
             session.keep(events)
@@ -294,8 +344,18 @@ class Bandit:
                 raise StorageError("nobody waits for this decision any more.")
         return decisions
 
-    def tell(self, decision: str | Decision, reward: float) -> Told:
+    def tell(
+        self,
+        decision: str | Decision,
+        reward: float,
+        *,
+        metric: str | None = None,
+        replace: bool = False,
+        request: str | None = None,
+    ) -> Told:
         """Tell the reward of a decision: in any order, at any time, at most once.
+
+        Where rewards add up (``accumulate``), each call adds to the reward, until its time is over.
 
         Parameters
         ----------
@@ -303,17 +363,42 @@ class Bandit:
             Its `Decision.id`, or the decision itself.
         reward : float
             Where the policy's rewards are in [0, 1], True is 1 and False is 0.
+        metric : str, optional
+            Another metric of the decision, which the policy does not learn: see `metrics`. It is told once,
+            too.
+        replace : bool
+            Correct the reward that was told before, once: a refund, say. Policies that keep no more of
+            rewards than sums learn it (`brigand.Policy.corrects`); for others it is history only.
+        request : str, optional
+            A name of the request, where rewards add up: who tells again with the same name adds nothing.
 
         Raises
         ------
         UnknownDecisionError
-            This bandit has not made the decision.
+            This bandit has not made the decision, or there is nothing to replace.
         ConflictingRewardError
             Another reward was told before.
         InvalidValueError
             The reward is no finite number, or none that the policy can work with.
         """
-        return self._tell([(decision, reward)])[0]
+        if isinstance(decision, Decision) and decision.step == 0 and decision.data["kind"] == ENDED:
+            return Told.HISTORY
+        if isinstance(decision, str) and decision.startswith(f"{ENDED}-"):
+            return Told.HISTORY
+        if metric is not None and check_key("metric", metric) != self._settings.metric:
+            step = self._step_of(decision)
+            value = checks.number(f"decision {step}: {metric}", reward, -MAX_REWARD, MAX_REWARD)
+            return telling.tell_metric(self, step, metric, value, replace)
+        if replace:
+            if self._settings.accumulate is not None:
+                raise InvalidValueError(
+                    "where rewards add up, tell the difference; replace is for one reward."
+                )
+            step = self._step_of(decision)
+            return telling.correct(self, step, self._checked(reward, "decision", step))
+        if request is not None and self._settings.accumulate is None:
+            check_key("request", request)  # a reward is told once, anyhow
+        return self._tell([(decision, reward)], request)[0]
 
     def tell_many(
         self, rewards: Mapping[str | Decision, float] | Iterable[tuple[str | Decision, float]]
@@ -328,14 +413,14 @@ class Bandit:
             else _rows_of(rewards, "tell_many", "a decision and its reward", lambda one, two: (one, two))
         )
 
-    def add_arm(self, name: str) -> None:
+    def add_arm(self, name: str, *, by: str | None = None) -> None:
         """Put a new arm into service; a name that was removed starts afresh.
 
         Most policies treat it as one that was never available before. For those whose state depends on the
         number of arms, the whole log is taken in again, as if they had known from the beginning that there is
-        an arm which is not available yet; meanwhile others go on.
+        an arm which is not available yet; meanwhile others go on. `by` is who does it, for the `audit`.
         """
-        name, kept = check_name(name), False
+        name, kept, said = check_name(name), False, status.said_by(by)
         with self._session.reading() as session:
             self._check_new(session.engine, name)
             grows = session.engine.grows
@@ -345,10 +430,10 @@ class Bandit:
                 now, engine = self._now(), session.engine
                 self._check_new(engine, name)
                 self._settle(session, now)
-                data = name_data(name, joins=prepared is None)
+                data = name_data(name, joins=prepared is None, **said)
                 kept = session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, data), prepared)
 
-    def remove_arm(self, name: str) -> None:
+    def remove_arm(self, name: str, *, by: str | None = None) -> None:
         """Take an arm out of service: it is never chosen again, and rewards that still come are history.
 
         Raises
@@ -356,11 +441,85 @@ class Bandit:
         UnknownNameError
             It is not in service.
         """
+        said = status.said_by(by)
         with self._session.lock, self._session as session:
             now = self._now()
             row = self._row(session.engine, name)
             self._settle(session, now)
-            self._apply(session, [Event(REMOVE, None, row, None, True, now, "")])
+            data = json.dumps(said) if said else ""
+            self._apply(session, [Event(REMOVE, None, row, None, True, now, data)])
+
+    def pause(self, *, by: str | None = None, note: str = "") -> None:
+        """Choose no arms until `resume`: asks raise a NotServingError. Rewards can be told.
+
+        Parameters
+        ----------
+        by : str, optional
+            Who does it, for the `audit`.
+        note : str
+            Why.
+
+        Raises
+        ------
+        InvalidValueError
+            The bandit has ended.
+        """
+        status.change(self, PAUSE, None, by, note)
+
+    def resume(self, *, by: str | None = None, note: str = "") -> None:
+        """Go on after `pause`, whose parameters and errors it has."""
+        status.change(self, RESUME, None, by, note)
+
+    def end(self, arm: str, *, by: str | None = None, note: str = "") -> None:
+        """End with an arm, for good: every ask gets it from now on, and no decision is logged any more.
+
+        Rewards of earlier decisions can be told. Parameters and errors are those of `pause`; and an
+        UnknownNameError if the arm is not in service.
+        """
+        status.change(self, END, arm, by, note)
+
+    def note(self, text: str, *, by: str | None = None) -> None:
+        """Note something for the `audit`."""
+        status.change(self, NOTE, None, by, text)
+
+    @property
+    def status(self) -> str:
+        """``"serving"``, ``"paused"`` or ``"ended"``."""
+        with self._session.reading() as session:
+            return status.SAID[session.engine.status]
+
+    def audit(self) -> pd.DataFrame:
+        """Return who changed what and when, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``at`` (index, UTC), ``by``, ``action`` (add, remove, pause, resume, end, note), ``arm``
+            and ``note``; texts are empty where nothing was said. Where pandas is not installed: a list of
+            dicts.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> bandit = br.Bandit(["red", "green"], "FE-Linear")
+        >>> bandit.pause(by="Anna", note="the shop is closed")
+        >>> bandit.status, bandit.audit()["action"].to_list()
+        ('paused', ['add', 'add', 'pause'])
+        """
+        return status.audit(self)
+
+    def metrics(self, *, level: float = 0.95) -> pd.DataFrame:
+        """Return what was told of other metrics, one row for each metric and arm.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric`` (index), ``arm``, ``told``, ``mean``, ``lower`` and ``upper`` (an asymptotic
+            interval that holds however often one looks, as in `summary`). Of decisions in the log.
+        """
+        from brigand.live.metrics import metrics
+
+        return metrics(self, level)
 
     @property
     def policy(self) -> Policy:
@@ -447,7 +606,8 @@ class Bandit:
             Index ``step``; columns ``decision`` (its id), ``arm``, ``asked_at`` and ``told_at`` (UTC),
             ``explored``, ``propensity`` (NaN if there is none), ``holdout``, ``reason``, ``reward`` (the
             default value where that stands in) and ``status``: ``"pending"``, ``"learned"``, ``"default"``,
-            ``"late"`` (told after the default value was learned, which is then kept in ``learned``) or
+            ``"late"`` (told after the default value was learned, which is then kept in ``learned``),
+            ``"replaced"`` (by the reward that is shown; ``learned`` says what the policy holds) or
             ``"history"`` (the arm was removed before). Where pandas is not installed: a list of dicts, one a
             decision, with times as `datetime` and None for what is missing.
         """
@@ -660,44 +820,16 @@ class Bandit:
     def __repr__(self) -> str:
         return f"<Bandit {self._title}: {self._settings.policy!r}>"
 
-    def _tell(self, rewards: Iterable[tuple[str | Decision, float]]) -> list[Told]:
+    def _tell(
+        self, rewards: Iterable[tuple[str | Decision, float]], request: str | None = None
+    ) -> list[Told]:
         given = []
         for decision, reward in rewards:
             step = self._step_of(decision)
             given.append((step, self._checked(reward, "decision", step)))
-        with self._session.lock, self._session as session:
-            now = self._now()
-            found = session.log.decisions([step for step, _ in given])
-            fresh: dict[int, float] = {}
-            for step, reward in given:  # what is refused is refused before anything moves
-                if step not in found:
-                    was = f"has made no decision number {step} yet"
-                    if step <= session.engine.steps:
-                        was = f"has dropped decision {step}, to which no reward can be told any more (prune)"
-                    raise UnknownDecisionError(f"bandit {self._title} {was}.")
-                told = found[step].told
-                before = fresh.setdefault(step, reward) if told is None else told
-                if before != reward:
-                    raise ConflictingRewardError(
-                        f"decision {step} of bandit {self._title} was told {before!r} before, and now "
-                        f"{reward!r}: a reward is told once."
-                    )
-            overdue = self._settle(session, now)
-            events: dict[int, Event] = {}
-            results = []
-            for step, reward in given:
-                if step not in fresh or step in events:
-                    results.append(Told.REPEATED)
-                    continue
-                arm, _, _, default = found[step]
-                counted = default is None and step not in overdue and session.engine.serves(arm)
-                events[step] = Event(TELL, step, arm, reward, counted, now, "")
-                results.append(Told.LEARNED if counted else Told.HISTORY)
-            if events:
-                told_now = list(events.values())
-                session.moving().take(told_now)
-                session.keep(told_now)
-        return results
+        if self._settings.accumulate is not None:
+            return telling.add_parts(self, given, request)
+        return telling.tell(self, given)
 
     def _apply(self, session: Session, events: Sequence[Event]) -> None:
         session.moving().apply(events)
@@ -715,7 +847,7 @@ class Bandit:
 
     def _settle(self, session: Session, now: float) -> Container[int | None]:
         """Let default values stand in for rewards that are overdue; return the steps of those decisions."""
-        timeout, value = self._settings.reward_timeout, self._settings.default_reward
+        timeout, value = self._settings.settles_after, self._settings.default_reward
         if timeout is None:
             return ()
         if session.engine.waiting.any_until(now - timeout):  # one reading of a clock may be wrong
@@ -723,16 +855,16 @@ class Bandit:
         if not session.engine.waiting.any_until(now - timeout):
             return ()
         engine = session.moving()
-        events = [
-            Event(DEFAULT, step, arm, value, engine.serves(arm), now, "")
-            for step, arm in engine.waiting.take_until(now - timeout)
-        ]
+        adds_up, events = self._settings.accumulate is not None, []
+        for step, arm in engine.waiting.take_until(now - timeout):
+            kind, total = (TELL, math.fsum(engine.parts.get(step, ()))) if adds_up else (DEFAULT, value)
+            events.append(Event(kind, step, arm, total, engine.serves(arm), now, ""))
         self._apply(session, events)
         return {event.step for event in events}
 
     def _settle_overdue(self) -> None:
         """Settle, but write only if something is overdue, and leave it where nothing can be written."""
-        timeout = self._settings.reward_timeout
+        timeout = self._settings.settles_after
         if timeout is None:
             return
         now = self._now()
@@ -796,10 +928,11 @@ class Bandit:
         decisions: Sequence[Decision],
         rows: list[int] | None,
         now: float,
+        sticky: Sticky | None,
     ) -> list[Event]:
         """Return decisions as events; in a store with reasons, and what is needed to go on from there."""
         arms = map(int, choice.calls[:, ARM].tolist())
-        if not self._backend.durable and rows is None:
+        if not self._backend.durable and rows is None and sticky is None:
             return [
                 Event(ASK, decision.step, arm, None, True, now, _said_of(decision))
                 for decision, arm in zip(decisions, arms, strict=True)
@@ -817,6 +950,8 @@ class Bandit:
                     data["rng"] = engine.wound
             if rows is not None:
                 data["among"] = rows
+            if sticky is not None:
+                data |= sticky.data
             events.append(Event(ASK, decision.step, arm, None, True, now, json.dumps(data)))
         return events
 

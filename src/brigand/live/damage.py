@@ -19,7 +19,19 @@ from brigand.errors import StorageError
 from brigand.live.names import joins
 from brigand.live.settings import MAX_REWARD, Settings
 from brigand.live.times import EARLIEST, LATEST
-from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    END,
+    METRIC,
+    PART,
+    REMOVE,
+    REPLACE,
+    STATUS,
+    TELL,
+    Event,
+)
 
 SEALED = re.compile(r'\{"seq": (\d+), "sha256": "([0-9a-f]{64})", "state": (.*)\}', re.DOTALL)
 GENERATOR = re.compile(r"[0-9a-f]{1,32}(/[0-9a-f]{1,8})?")
@@ -86,7 +98,7 @@ class LogCheck:
         self._known = arms
         self._whole = not self._names  # then it is known which arm each decision was
         self._arms: list[int] = []
-        self._seen: dict[str, bytearray] = {TELL: bytearray(), DEFAULT: bytearray()}
+        self._seen: dict[str, bytearray] = {kind: bytearray() for kind in (TELL, DEFAULT, REPLACE)}
         self._horizon = math.inf if settings.horizon is None else settings.horizon
         self._grows = settings.policy.grows
         low, high = settings.policy.reward_support
@@ -119,10 +131,21 @@ class LogCheck:
             return "its fields are no text and no truth value"
         if kind == ASK:
             return self._wrong_ask(step, arm, data)
-        if kind in (TELL, DEFAULT):
+        if kind in (TELL, DEFAULT, REPLACE):
+            if kind == REPLACE and not self._is_reward(json.loads(data)["was"]):
+                return f"what its reward replaces is {json.loads(data)['was']!r}"
             return self._wrong_reward(kind, step, arm, value, counted)
         if step is not None:
-            return f"a change of arms has no step, but {step!r}"
+            return f"events of its kind have no step, but it has {step!r}"
+        if kind in (PART, METRIC):
+            told, step = (TELL, DEFAULT), json.loads(data)["step"]
+            if counted and self._whole and any(self._seen[of][step - 1] for of in told):
+                return f"decision {step!r} has its reward already"
+            return self._wrong_reward(kind, step, arm, value, counted)
+        if kind in STATUS:
+            if kind == END and arm not in self._serving:
+                return f"arm number {arm}, with which it ends, is not in service"
+            return "" if not data or isinstance(json.loads(data), dict) else "its data are damaged"
         if kind == ADD:
             name = json.loads(data)["name"]
             if arm != len(self._names) or not isinstance(name, str):
@@ -167,7 +190,7 @@ class LogCheck:
     def _wrong_reward(self, kind: str, step: int | None, arm: int, value: float | None, counted: bool) -> str:
         if type(step) is not int or not 1 <= step <= self._steps:
             return f"there is no decision number {step!r} before it"
-        if type(value) not in (float, int) or not self._low <= value <= self._high:  # type: ignore[operator]
+        if not (_is_finite(value) if kind in (METRIC, PART) else self._is_reward(value)):
             return f"its reward is {value!r}"
         if counted and arm not in self._serving:
             return f"arm number {arm} is not in service"
@@ -176,7 +199,15 @@ class LogCheck:
         if self._whole:
             if self._arms[step - 1] != arm:
                 return f"decision {step} was arm number {self._arms[step - 1]}, not {arm}"
-            if self._seen[kind][step - 1]:
-                return f"decision {step} has a {kind} already"
-            self._seen[kind][step - 1] = 1
+            if kind in self._seen:
+                if self._seen[kind][step - 1]:
+                    return f"decision {step} has a {kind} already"
+                self._seen[kind][step - 1] = 1
         return ""
+
+    def _is_reward(self, value: object) -> bool:
+        return _is_finite(value) and self._low <= value <= self._high  # type: ignore[operator]
+
+
+def _is_finite(value: object) -> bool:
+    return type(value) in (float, int) and -MAX_REWARD <= value <= MAX_REWARD  # type: ignore[operator]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from brigand.live.settings import Settings
 from brigand.policies.base import Explanation
 from brigand.words import counted
 
-FALLBACK = "fallback"
+FALLBACK, ENDED = "fallback", "ended"
 
 
 class Told(StrEnum):
@@ -29,7 +30,11 @@ class Told(StrEnum):
     REPEATED = "repeated"
     """The same reward had been told before; nothing happened."""
     HISTORY = "history"
-    """It is kept in the history only: its arm was removed, or its default value had been learned before."""
+    """It is kept in the history only: its arm was removed, its time was over, or it is another metric."""
+    ADDED = "added"
+    """It adds to the decision's reward, which is learned when its time is over."""
+    REPLACED = "replaced"
+    """The policy has learned it in the place of the reward that was told before."""
 
 
 class Past(NamedTuple):
@@ -91,9 +96,11 @@ class Decision:
         number that can be computed (see `brigand.propensities`), and of a fallback.
     holdout : bool
         Whether the ask was in the holdout: then chance alone has chosen the arm.
+    again : bool
+        Whether it was made before, for the same request, or for a unit for which it is still open.
     """
 
-    __slots__ = ("_basis", "arm", "explored", "holdout", "id", "propensity", "step")
+    __slots__ = ("_basis", "again", "arm", "explored", "holdout", "id", "propensity", "step")
 
     def __init__(
         self,
@@ -111,16 +118,34 @@ class Decision:
         self.explored = explored
         self.propensity = propensity
         self.holdout = holdout
+        self.again = False
         self._basis = basis
 
     @classmethod
     def fall_back(cls, arm: str, why: str) -> Decision:
         """Return an arm that the bandit did not choose, since its store did not answer: step 0."""
-        return cls(f"{FALLBACK}-{secrets.token_hex(6)}", 0, arm, False, Explanation(FALLBACK, why, {}))
+        return cls.without_bandit(arm, FALLBACK, why)
+
+    @classmethod
+    def without_bandit(cls, arm: str, kind: str, why: str) -> Decision:
+        """Return an arm that is not the bandit's choice, nor logged: step 0."""
+        return cls(f"{kind}-{secrets.token_hex(6)}", 0, arm, False, Explanation(kind, why, {}))
+
+    @classmethod
+    def logged(cls, id: str, step: int, arm: str, data: str) -> Decision:
+        """Return a decision that was made before, by what the log says of it."""
+        said = json.loads(data) if data else {}
+        kind, _, sentence = str(said.get("reason", "")).partition(": ")
+        numbers = {name: value for name, value in said.get("data", {}).items() if name != "kind"}
+        basis = Explanation(kind or "again", sentence or f"{arm} was chosen before", numbers)
+        found = cls(id, step, arm, bool(said.get("explored", False)), basis)
+        found.propensity, found.holdout = said.get("propensity"), bool(said.get("holdout", False))
+        found.again = True
+        return found
 
     @property
     def is_fallback(self) -> bool:
-        """Whether the bandit did not choose the arm, nor knows of it: see ``fallback`` of `Bandit.ask`."""
+        """Whether the bandit did not choose the arm, nor knows of it: a fallback, or it has ended."""
         return self.step == 0
 
     @property
@@ -131,7 +156,10 @@ class Decision:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The numbers in the reason, and its kind: forced, explored, greedy, holdout, floor or fallback."""
+        """The numbers in the reason, and its kind.
+
+        A kind is forced, explored, greedy, holdout, floor, again, fallback or ended.
+        """
         explanation = self._explanation
         return {"kind": explanation.kind, **explanation.data}
 
@@ -152,6 +180,7 @@ class Decision:
             "explored": bool(self.explored),
             "propensity": self.propensity,
             "holdout": self.holdout,
+            "again": self.again,
             "reason": f"{explanation.kind}: {explanation.sentence}",
             "data": plain({"kind": explanation.kind, **explanation.data}),
         }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,13 +23,14 @@ from brigand.live.damage import GENERATOR
 from brigand.live.loop import (
     ARM,
     COLUMNS,
+    CORRECT,
     DEFAULT,
     EXPLORED,
     LEARN,
     LEDGER,
     PULL,
-    REWARD,
     STEP,
+    WAS,
     Calls,
     live_loop,
 )
@@ -39,7 +41,21 @@ from brigand.live.table_json import read_table, write_table
 from brigand.live.waiting import Waiting
 from brigand.policies.base import Table, check_choices
 from brigand.rng import Stream
-from brigand.storage.events import ADD, ASK, REMOVE, TELL, Event
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    END,
+    METRIC,
+    NOTE,
+    PART,
+    PAUSE,
+    REMOVE,
+    REPLACE,
+    RESUME,
+    STATUS,
+    TELL,
+    Event,
+)
 
 WAS_EXPLORED = '"explored": true'
 """In the data of a decision, if it was."""
@@ -49,7 +65,13 @@ SCHEMA = 2
 """Of an engine's JSON form; since 2 it is without the decisions that wait."""
 AT_ONCE = 4096
 """Events that are replayed in one call of the loop."""
+BESIDE = (PART, METRIC, REPLACE)
+"""Kinds of events that are told beside the one reward of a decision."""
 CHANGE = [-1]
+
+
+Called = tuple[int, int, int, float, float, float]
+"""The first fields of a call, up to `brigand.live.loop.WAS`."""
 
 
 class Choice(NamedTuple):
@@ -90,8 +112,10 @@ class Engine:
         self._notes = (self.header.copy(), self.arms[:1].copy())
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
-        self._times_out = settings.reward_timeout is not None
+        self._times_out = settings.settles_after is not None
         self.waiting = Waiting()  # with a timeout
+        self.parts: dict[int, list[float]] = {}  # of rewards of decisions that wait, if rewards add up
+        self.status, self.ended_with = RESUME, -1
         self._set_candidates()
 
     @property
@@ -143,23 +167,28 @@ class Engine:
 
     def take(self, events: Sequence[Event], rows: Sequence[int] | None = None) -> None:
         """Take in decisions among some `rows`, and rewards."""
-        found: list[tuple[int, int, int, float]] = []
+        found: list[Called] = []
         asks: list[tuple[int, Event]] = []
         for event in events:
             step = event.step or 0
             if event.kind == ASK:
                 asks.append((len(found), event))
-                found.append((PULL, event.arm, step, 0.0))
+                found.append((PULL, event.arm, step, 0.0, 0.0, 0.0))
                 self.note(event)
                 continue
+            if event.kind in BESIDE:
+                self._take_beside(event, found)
+                continue
             waited = self.waiting.remove(step) if self._times_out else True
+            self.parts.pop(step, None)
             if event.counted:
-                found.append((LEARN if event.kind == TELL else DEFAULT, event.arm, step, event.value or 0.0))
+                kind = LEARN if event.kind == TELL else DEFAULT
+                found.append((kind, event.arm, step, event.value or 0.0, 0.0, 0.0))
             elif waited:
                 self.ledger[event.arm]["unlearned"] += 1
         if found:
             calls = np.zeros((len(found), COLUMNS))
-            calls[:, : REWARD + 1] = found
+            calls[:, : WAS + 1] = found
             explored = self.ledger["explored"].copy() if asks else None
             self._run(calls, rows)
             if explored is not None:  # the log says it: beside another arm, it might look otherwise
@@ -169,6 +198,15 @@ class Engine:
                     said = calls[place, EXPLORED] if elsewhere else WAS_EXPLORED in event.data
                     self.ledger[event.arm]["explored"] += int(said)
                 self._wind(events)
+
+    def _take_beside(self, event: Event, found: list[Called]) -> None:
+        """Take in what is told beside the one reward of a decision."""
+        if event.kind == PART and event.counted:
+            step: int = json.loads(event.data)["step"]
+            self.parts.setdefault(step, []).append(event.value or 0.0)
+        elif event.kind == REPLACE and event.counted:
+            was: float = json.loads(event.data)["was"]
+            found.append((CORRECT, event.arm, event.step or 0, event.value or 0.0, 0.0, was))
 
     def note(self, ask: Event) -> None:
         """Remember a decision whose reward may become overdue."""
@@ -218,8 +256,10 @@ class Engine:
                 name = json.loads(event.data)["name"]
                 self.names.append(name)
                 self.row_of[name] = event.arm
-            else:
+            elif event.kind == REMOVE:
                 del self.row_of[self.names[event.arm]]
+            elif event.kind != NOTE:
+                self.status, self.ended_with = event.kind, event.arm if event.kind == END else -1
         self._set_candidates()
 
     def _set_candidates(self) -> None:
@@ -286,6 +326,8 @@ class Engine:
             "tables": {name: write_table(table) for name, table in self._tables.items()},
             "rng": self.wound,
             "resolved": (self.waiting.first() or self.steps + 1) - 1 if self._times_out else self.steps,
+            **({"status": [self.status, self.ended_with]} if self.status != RESUME else {}),
+            **({"parts": [[step, parts] for step, parts in self.parts.items()]} if self.parts else {}),
         }
 
     @classmethod
@@ -318,6 +360,16 @@ class Engine:
             return None
         if not is_possible(engine._tables) or resolved > engine.steps:
             return None
+        status, ended_with = data.get("status", [RESUME, -1])
+        if status not in (PAUSE, RESUME, END) or type(ended_with) is not int or ended_with >= len(names):
+            return None
+        engine.status, engine.ended_with = status, ended_with
+        for step, parts in data.get("parts", []):
+            if type(step) is not int or not all(
+                type(part) is float and math.isfinite(part) for part in parts
+            ):
+                return None
+            engine.parts[step] = parts
         engine._set_candidates()
         if not GENERATOR.fullmatch(data["rng"]):
             return None
@@ -331,6 +383,6 @@ class Engine:
 
 def _candidates_of(event: Event) -> list[int] | None:
     """Return what tells apart events that are not taken in together: the arms that were available."""
-    if event.kind in (ADD, REMOVE):
+    if event.kind in (ADD, REMOVE, *STATUS):
         return CHANGE
     return json.loads(event.data).get("among") if event.kind == ASK and '"among"' in event.data else None

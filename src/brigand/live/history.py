@@ -37,7 +37,7 @@ HISTORY = {
 """Names of the columns, and what they are in a data frame. Arms may have names that its texts cannot hold."""
 TIMES = ("asked_at", "told_at")
 NUMBERS = ("reward", "learned", "propensity")
-STATUSES = np.array(["pending", "history", "default", "late", "learned"], object)
+STATUSES = np.array(["pending", "history", "default", "late", "learned", "replaced"], object)
 USUAL = re.compile(
     r'\{"explored": (true|false)(?:, "propensity": ([\d.e-]+))?(, "holdout": true)?, "reason": "([^"\\]*)"'
 )
@@ -67,17 +67,20 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
     if arms.min() < 0 or arms.max() >= len(names):
         raise ValueError(f"there is no arm number {next(row for row in rows if not 0 <= row < len(names))}")
     told, told_at, default, default_at = (np.array(rest[place], float) for place in (0, 2, 3, 5))
-    for times in (np.array(asked_at, float), told_at, default_at):
+    replaced, replaced_at = (np.array(rest[place], float) for place in (6, 8))
+    for times in (np.array(asked_at, float), told_at, default_at, replaced_at):
         if (times < EARLIEST).any() or (times > LATEST).any():
             raise ValueError(f"a time is {times[(times < EARLIEST) | (times > LATEST)][0]}")
-    counted, learned = (np.array(rest[place], np.bool_) for place in (1, 4))  # None is False
-    was_told, was_defaulted = ~np.isnan(told), ~np.isnan(default)
+    counted, learned, corrected = (np.array(rest[place], np.bool_) for place in (1, 4, 7))  # None is False
+    was_told, was_defaulted, was_replaced = ~np.isnan(told), ~np.isnan(default), ~np.isnan(replaced)
     explored, propensity, holdout, reason = zip(*map(said, data), strict=True)
     chances = np.array(propensity, float)
     if not ((chances > 0.0) & (chances <= 1.0) | np.isnan(chances)).all():
         raise ValueError("a propensity is not in (0, 1]")
     status = np.select(
-        [counted, learned & was_told, learned, was_told | was_defaulted], [4, 3, 2, 1], default=0
+        [was_replaced, counted, learned & was_told, learned, was_told | was_defaulted],
+        [5, 4, 3, 2, 1],
+        default=0,
     )
     return {
         "step": np.array(steps, np.int64),
@@ -89,8 +92,8 @@ def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Column
         "reason": list(reason),
         "asked_at": np.array(asked_at, float),
         "told_at": np.where(np.isnan(told_at), default_at, told_at),
-        "reward": np.where(was_told, told, default),
-        "learned": np.where(counted, told, np.where(learned, default, np.nan)),
+        "reward": np.where(was_replaced, replaced, np.where(was_told, told, default)),
+        "learned": np.where(corrected, replaced, np.where(counted, told, np.where(learned, default, np.nan))),
         "status": STATUSES[status],
     }
 

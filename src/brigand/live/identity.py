@@ -52,6 +52,7 @@ class Identity:
         self.text = text
         self._firsts: list[int] = []
         self._makers: list[Any] = []  # a prefix, or a keyed hash to copy
+        self._first = text.split(" ")[0][-32:]
         for part in text.split(" "):
             first, colon, key = part.rpartition(":")
             self._firsts.append(int(first) if colon else 1)
@@ -86,6 +87,11 @@ class Identity:
         tag = maker.copy()
         tag.update(b"%d" % step)
         return f"{step}-{tag.hexdigest()}"
+
+    def tag(self, name: str) -> str:
+        """Return what stands for a name, which cannot be had from it; the same in copies."""
+        key = self._first.encode()
+        return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key, digest_size=16).hexdigest()
 
     def step_of(self, id: object) -> int | None:
         """Return the step of a decision, None if the bandit never gives it that id."""

@@ -20,12 +20,14 @@ from brigand.policies.base import Policy, Table, all_rewards, record
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.shortcuts import unpack
 
-CHOOSE, PULL, LEARN, DEFAULT = range(4)
-"""Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value."""
+CHOOSE, PULL, LEARN, DEFAULT, CORRECT = range(5)
+"""Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value; or
+learn one in the place of another, which is in the column `WAS`."""
 
 COLUMNS = 13
 KIND, ARM, STEP, REWARD, EXPLORED, TOLD, MEAN, *MORE = range(COLUMNS)
 BEST, BEST_TOLD, BEST_MEAN, TIES, PROPENSITY, DRAWN = MORE
+WAS = TOLD
 """A call is a row of floats, which hold integers up to 2^53: a table of records costs 4 microseconds to make.
 
 ``MEAN`` and ``TOLD`` are the policy's estimate of the arm before the pull, and the number of rewards behind
@@ -64,6 +66,22 @@ def enter(ledger: Table, arm: int, reward: float) -> None:
     ledger[arm]["greatest"] = max(ledger[arm]["greatest"], reward)
     if ledger[arm]["told"] > 1:
         ledger[arm]["squares"] += (reward - before) * (reward - mean)
+
+
+@jit.kernel
+def replace(ledger: Table, arm: int, was: float, reward: float) -> None:
+    """Put a reward in the place of another. The least and the greatest one that were seen stay."""
+    before = ledger[arm]["mean"]
+    for change in (-was, reward):
+        total, lost = two_sum(ledger[arm]["sum"], change)
+        ledger[arm]["sum"] = total
+        ledger[arm]["residue"] += lost
+    mean = quotient(ledger[arm]["sum"], ledger[arm]["residue"], ledger[arm]["told"])
+    ledger[arm]["mean"] = mean
+    ledger[arm]["least"] = min(ledger[arm]["least"], reward)
+    ledger[arm]["greatest"] = max(ledger[arm]["greatest"], reward)
+    squares = ledger[arm]["squares"] + (reward - was) * (reward - mean + was - before)
+    ledger[arm]["squares"] = max(squares, 0.0)
 
 
 @jit.kernel
@@ -123,6 +141,7 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
     select, pull = jit.kernel(kernels.select), jit.kernel(kernels.pull)
     learn, miss = jit.kernel(kernels.learn), jit.kernel(kernels.miss)
     estimate, propensity = jit.kernel(kernels.estimate), jit.kernel(kernels.propensity)
+    correct = jit.kernel(kernels.correct)
 
     @jit.kernel
     def in_state(
@@ -161,6 +180,11 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
         for i in range(len(calls)):
             call = calls[i]
             arm = int(call[ARM])
+            if call[KIND] == CORRECT:
+                step = int(call[STEP])
+                correct(parameters, header[0], arms, memory, arm, call[WAS], call[REWARD], step)
+                replace(ledger, arm, call[WAS], call[REWARD])
+                continue
             if call[KIND] >= LEARN:
                 learn(parameters, header[0], arms, memory, arm, call[REWARD], int(call[STEP]))
                 enter(ledger, arm, call[REWARD])

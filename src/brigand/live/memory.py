@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
+from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Event, Found, Logged, keys_in
 
 
 class MemoryLog:
@@ -24,6 +24,8 @@ class MemoryLog:
         self._asks: list[Event] = []
         self._tells: dict[int, Event] = {}
         self._defaults: dict[int, Event] = {}
+        self._replaced: dict[int, Event] = {}
+        self._keys: dict[str, Event] = {}
         self._indexed = 0
         self._before = 0
         self._base = base
@@ -38,7 +40,8 @@ class MemoryLog:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and len(self._events) > self._before:
             del self._events[self._before :]
-            self._asks, self._tells, self._defaults, self._indexed = [], {}, {}, 0
+            self._asks, self._tells, self._defaults, self._replaced, self._keys = [], {}, {}, {}, {}
+            self._indexed = 0
 
     def now(self) -> float:
         """Return infinity: there is no other clock."""
@@ -76,10 +79,9 @@ class MemoryLog:
 
     def _found(self, step: int) -> Found:
         arm = self._asks[step - self._steps_dropped - 1].arm
-        tell, default = self._tells.get(step), self._defaults.get(step)
-        if tell is None:
-            return Found(arm, None, False, default and default.value)
-        return Found(arm, tell.value, tell.counted, default and default.value)
+        tell, default, new = self._tells.get(step), self._defaults.get(step), self._replaced.get(step)
+        told = (None, False) if tell is None else (tell.value, tell.counted)
+        return Found(arm, *told, default and default.value, new and new.value)
 
     def append(self, events: Sequence[Event], after: int) -> None:
         """Append events: nothing interrupts this, so all are there or none."""
@@ -95,7 +97,21 @@ class MemoryLog:
                 self._tells[event.step] = event
             elif event.kind == DEFAULT and event.step:
                 self._defaults[event.step] = event
+            elif event.kind == REPLACE and event.step:
+                self._replaced[event.step] = event
+            for key in keys_in(event.data):
+                self._keys[key] = event
             self._indexed += 1
+
+    def found(self, key: str) -> Event | None:
+        """Return the latest event that has a key in its data; None if there is none."""
+        self._index()
+        return self._keys.get(key)
+
+    def of_kinds(self, *kinds: str) -> Iterator[tuple[int, Event]]:
+        """Yield the events of some kinds in order, with their numbers."""
+        events = enumerate(self._events, self._dropped + 1)
+        return ((number, event) for number, event in events if event.kind in kinds)
 
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
         """Yield decisions after a step, in order."""
@@ -103,7 +119,7 @@ class MemoryLog:
         start = max(0, after_step - self._steps_dropped)
         end = None if limit is None else start + limit
         for step, ask in enumerate(self._asks[start:end], start=self._steps_dropped + start + 1):
-            tell, default = self._tells.get(step), self._defaults.get(step)
+            tell, default, new = self._tells.get(step), self._defaults.get(step), self._replaced.get(step)
             yield Logged(
                 step,
                 ask.arm,
@@ -115,6 +131,9 @@ class MemoryLog:
                 default and default.value,
                 default is not None and default.counted,
                 default and default.at,
+                new and new.value,
+                new is not None and new.counted,
+                new and new.at,
             )
 
     def snapshot(self) -> tuple[int, str] | None:

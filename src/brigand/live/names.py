@@ -15,12 +15,12 @@ from brigand.storage.events import ADD, Event
 JOINS = ', "joins": true}'
 
 
-def name_data(name: str, *, joins: bool = False) -> str:
-    """Return an arm's name as the data of an event, and whether its row joins those of others.
+def name_data(name: str, *, joins: bool = False, **more: str) -> str:
+    """Return an arm's name as the data of an event, what else is said, and whether its row joins others'.
 
     It is in ASCII, so that any string can be kept.
     """
-    return f'{{"name": {json.dumps(name)}{JOINS if joins else "}"}'
+    return f"{json.dumps({'name': name, **more})[:-1]}{JOINS if joins else '}'}"
 
 
 def name_of(event: Event) -> str:

@@ -5,6 +5,7 @@ Rows are plain dicts. Users get them as a data frame, or as they are where panda
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
@@ -40,6 +41,11 @@ def table(rows: Rows, columns: dict[str, str]) -> Any:
         return rows
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return frame.astype(columns).set_index(next(iter(columns)))
+
+
+def has_pandas() -> bool:
+    """Return whether pandas is installed."""
+    return importlib.util.find_spec("pandas") is not None
 
 
 def check_support(support: object) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ An operation may be interrupted anywhere, by Ctrl-C, also on its way in or out. 
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import weakref
@@ -27,12 +28,14 @@ from brigand.live.damage import LogCheck, older_generator, seal, unseal
 from brigand.live.engine import Engine
 from brigand.live.names import name_of, needs_row
 from brigand.live.settings import Settings
-from brigand.storage.events import DEFAULT, TELL, Event
+from brigand.storage.events import DEFAULT, METRIC, PART, REPLACE, TELL, Event
 from brigand.storage.records import PAGE_SIZE
 
 LEAST_EVENTS = 1000
 """A snapshot is kept after so many events, or one for each `BYTES` of the state, if these are more."""
 BYTES = 64
+TOLD_OF = (TELL, DEFAULT, REPLACE, PART, METRIC)
+"""Kinds of events that are about a decision."""
 ASKING = 16
 """So many threads at most ask for callers who have a fallback, and may be stuck where the store is."""
 
@@ -223,7 +226,7 @@ class Session:
         if engine is None or state is None or not known or any(map(needs_row, known[1:])):
             return False
         self._check(engine, known[1:]).check(known[1:], seq + 1)
-        if self._settings.reward_timeout is not None:
+        if self._settings.settles_after is not None:
             if base is not None and state["resolved"] < bases.first_step(base) - 1:
                 return False
             self._wait(engine, state["resolved"], known[1:])
@@ -254,7 +257,8 @@ class Session:
 
     def _check(self, engine: Engine, events: Sequence[Event] = ()) -> LogCheck:
         """Return what checks events after those that an engine has seen: rewards by the arms of decisions."""
-        steps = [event.step for event in events if event.kind in (TELL, DEFAULT) and type(event.step) is int]
+        told = [event for event in events if event.kind in TOLD_OF]
+        steps = [step for step in map(_step_of, told) if type(step) is int]
         arms = {step: found.arm for step, found in self.log.decisions(steps).items()}
         return LogCheck(self._settings, engine.names, engine.row_of.values(), engine.steps, arms)
 
@@ -394,6 +398,16 @@ class Prepared(NamedTuple):
     engine: Engine
     seq: int
     last: Event
+
+
+def _step_of(event: Event) -> Any:
+    """Return the step of the decision that an event is about, whatever is there."""
+    if event.kind not in (PART, METRIC):
+        return event.step
+    try:
+        return json.loads(event.data)["step"]
+    except (TypeError, ValueError, LookupError, RecursionError):
+        return None
 
 
 def _after_fork() -> None:

@@ -21,6 +21,10 @@ class Waiting:
         """Let a decision wait no more, and return whether it did."""
         return self._arms.pop(step, None) is not None
 
+    def has(self, step: int) -> bool:
+        """Return whether a decision waits."""
+        return step in self._arms
+
     def first(self) -> int | None:
         """Return the first step that waits; None if none does."""
         return next(iter(self._arms), None)

@@ -35,6 +35,9 @@ Kernels
     The probability with which `select` chooses `arm`, one of `candidates`, given the tables: the mixture of
     a policy that draws arms, 1 / n among n tied ones where only ties are drawn. NaN where it is no number
     that can be computed. Changes no table.
+``correct(parameters, header, arms, memory, arm, was, reward, step)``, optional
+    The reward of the pull made at `step`, which was learned as `was`, is `reward`. For policies that keep no
+    more of rewards than sums. Others learn no corrections: see `Policy.corrects`.
 
 With immediate rewards the three in turn are exactly the published algorithm. Kernels are plain
 functions marked by `brigand.jit.kernel`; `parameters` is a NamedTuple of ints and floats, whose class
@@ -116,6 +119,20 @@ def no_number(
     return math.nan
 
 
+@kernel
+def never_corrected(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    """Stand for a correction that cannot be learned."""
+
+
 class Kernels(NamedTuple):
     """What a policy does: plain functions, see the module's docstring."""
 
@@ -125,6 +142,7 @@ class Kernels(NamedTuple):
     miss: Callable[..., None] = never_mind
     estimate: Callable[..., tuple[float, float]] = all_rewards
     propensity: Callable[..., float] = no_number
+    correct: Callable[..., None] = never_corrected
 
 
 class Estimated(NamedTuple):
@@ -254,6 +272,11 @@ class Policy(Spec, ABC):
 
     def grown(self, header: Header, arms: Table) -> None:
         """Take notice of a fresh last row in the table of arms, if the policy `grows`."""
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the policy can learn another reward in the place of one that it has learned."""
+        return self.kernels.correct is not never_corrected
 
     @property
     def estimated(self) -> Estimated:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 ASK, TELL, DEFAULT, ADD, REMOVE = "ask", "tell", "default", "add", "remove"
+REPLACE, PART, METRIC = "replace", "part", "metric"
+PAUSE, RESUME, END, NOTE = "pause", "resume", "end", "note"
+STATUS = (PAUSE, RESUME, END, NOTE)
+"""What is said of the bandit as a whole."""
 
 
 class Event(NamedTuple):
@@ -14,19 +19,23 @@ class Event(NamedTuple):
     ----------
     kind : str
         ``"ask"``: a decision. ``"tell"``: its reward. ``"default"``: what stands in for a reward that did
-        not come in time. ``"add"``, ``"remove"``: an arm came or went.
+        not come in time. ``"replace"``: another reward in the place of the one that was told. ``"part"``: a
+        part of a reward that adds up. ``"metric"``: another number of a decision, which the policy does not
+        learn. ``"add"``, ``"remove"``: an arm came or went. ``"pause"``, ``"resume"``, ``"end"``, ``"note"``.
     step : int or None
-        Number of the decision, from 1; None for ``"add"`` and ``"remove"``.
+        Number of the decision, from 1, of ``"ask"``, ``"tell"``, ``"default"`` and ``"replace"``, each of
+        which a decision has once at most. None for the others; ``"part"`` and ``"metric"`` have it in `data`.
     arm : int
-        Row of the arm, from 0.
+        Row of the arm, from 0; 0 where there is none.
     value : float or None
-        Reward of ``"tell"`` and ``"default"``; None for the others. Finite.
+        Reward, or the metric's value; None for kinds without one. Finite.
     counted : bool
-        Whether the policy learned the value (False: it is history only); True for the other kinds.
+        Whether the policy learned the value (False: it is history only); True for kinds without one.
     at : float
         Seconds since the epoch, UTC.
     data : str
-        JSON in ASCII; empty if there is none.
+        JSON in ASCII; empty if there is none. Its ``"keys"``, a list of texts at its end, are what the event
+        can be found by later (`keys_in`).
     """
 
     kind: str
@@ -36,6 +45,20 @@ class Event(NamedTuple):
     counted: bool
     at: float
     data: str
+
+
+def keys_in(data: str) -> list[str]:
+    """Return the keys in the data of an event.
+
+    Examples
+    --------
+    >>> keys_in('{"explored": true, "keys": ["u:1"]}'), keys_in('{"explored": true}'), keys_in("")
+    (['u:1'], [], [])
+    """
+    if not data.endswith("]}") or '"keys": [' not in data:
+        return []
+    found = json.loads(data).get("keys", [])
+    return [key for key in found if isinstance(key, str)]
 
 
 class Found(NamedTuple):
@@ -51,12 +74,15 @@ class Found(NamedTuple):
         Whether the policy learned what was told.
     default : float or None
         What stood in for the reward when it was late; None if nothing did.
+    replaced : float or None
+        What was told in the place of the reward later; None if nothing was.
     """
 
     arm: int
     told: float | None
     counted: bool
     default: float | None
+    replaced: float | None = None
 
 
 class Record(NamedTuple):
@@ -126,6 +152,8 @@ class Logged(NamedTuple):
         Whether the policy learned that.
     default_at : float or None
         When it did.
+    replaced, replaced_counted, replaced_at
+        The same of what was told in the place of the reward later.
     """
 
     step: int
@@ -138,3 +166,6 @@ class Logged(NamedTuple):
     default: float | None
     default_counted: bool
     default_at: float | None
+    replaced: float | None = None
+    replaced_counted: bool = False
+    replaced_at: float | None = None

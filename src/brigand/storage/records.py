@@ -11,8 +11,8 @@ from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.checksums import checksum, fits
-from brigand.storage.events import ADD, ASK, DEFAULT, TELL, Event, Found, Logged
-from brigand.storage.schema import BANDITS, BASES, EVENTS, KINDS, SCHEMA, SNAPSHOTS, VERSION
+from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Event, Found, Logged, keys_in
+from brigand.storage.schema import BANDITS, BASES, EVENTS, KEYS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
 NAMES = {code: kind for kind, code in KINDS.items()}
@@ -24,14 +24,14 @@ CHUNK = 500
 
 
 def _with_rewards() -> Select[Any]:
-    asked, told, default = (EVENTS.alias(name) for name in ("asked", "told", "defaulted"))
+    asked, *others = (EVENTS.alias(name) for name in ("asked", "told", "defaulted", "replaced"))
     joined: sa.FromClause = asked
-    for other, kind in ((told, TELL), (default, DEFAULT)):
+    for other, kind in zip(others, (TELL, DEFAULT, REPLACE), strict=True):
         same = (other.c.bandit_id == asked.c.bandit_id) & (other.c.step == asked.c.step)
         joined = joined.outerjoin(other, same & (other.c.kind == KINDS[kind]))
     columns = (asked.c.step, asked.c.arm, asked.c.at, asked.c.data)
-    rewards = (told.c.value, told.c.counted, told.c.at, default.c.value, default.c.counted, default.c.at)
-    checks = (asked.c.crc, told.c.crc, default.c.crc)
+    rewards = [column for other in others for column in (other.c.value, other.c.counted, other.c.at)]
+    checks = [table.c.crc for table in (asked, *others)] + [others[2].c.data]
     wanted = (asked.c.bandit_id == bindparam("bandit")) & (asked.c.kind == KINDS[ASK])
     return sa.select(*columns, *rewards, *checks).select_from(joined).where(wanted).order_by(asked.c.step)
 
@@ -59,6 +59,18 @@ PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
 DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
 HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
+_keyed = KEYS.join(EVENTS, (_E.bandit_id == KEYS.c.bandit_id) & (_E.seq == KEYS.c.seq))
+FOUND = (
+    sa.select(*_event)
+    .select_from(_keyed)
+    .where((KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.key == bindparam("key")))
+)
+OF_KINDS = (
+    _of_bandit(EVENTS, *_event)
+    .where(_E.kind.in_(bindparam("kinds", expanding=True)) & (_E.seq > bindparam("seq")))
+    .order_by(_E.seq)
+    .limit(bindparam("limit"))
+)
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
 BASE = _of_bandit(BASES, BASES.c.seq, BASES.c.state)
@@ -68,6 +80,11 @@ SAVE_FIRST = SNAPSHOTS.insert()
 DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
 SAVE_BASE = BASES.insert()
 FIRST = _of_bandit(EVENTS, sa.func.min(_E.seq))
+UNBIND = KEYS.delete().where((KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.key == bindparam("bound")))
+BIND = KEYS.insert()
+DROP_KEYS = KEYS.delete().where(
+    (KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.seq < bindparam("before"))
+)
 DROP = EVENTS.delete().where((_E.bandit_id == bindparam("bandit")) & (_E.seq < bindparam("before")))
 
 
@@ -198,6 +215,30 @@ class Reading:
                 found[row[0]] = _found(_logged(row))
         return found
 
+    def found(self, key: str) -> Event | None:
+        """Return the latest event that has a key in its data; None if there is none.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read, or the event is damaged.
+        """
+        rows = self._tuples(FOUND, key=key)
+        return _read(rows[0], rows[0][-1]) if rows else None
+
+    def of_kinds(self, *kinds: str) -> Iterator[tuple[int, Event]]:
+        """Yield the events of some kinds in order, with their numbers.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read, a line of the log is damaged, or the transaction is over.
+        """
+        codes, after = [KINDS[kind] for kind in kinds], self._begin() - 1
+        while rows := self._tuples(OF_KINDS, kinds=codes, seq=after, limit=PAGE_SIZE):
+            yield from ((row[-1], _read(row, row[-1])) for row in rows)
+            after = rows[-1][-1]
+
     def snapshot(self) -> tuple[int, str] | None:
         """Return the number of the last event that the latest state has seen, and that state as JSON.
 
@@ -296,6 +337,10 @@ class Writing(Reading):
                 self._transaction.insert(APPEND, rows)
             else:
                 self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
+            for seq, event in enumerate(page, after + start + 1):
+                for key in keys_in(event.data):
+                    self._transaction.run(UNBIND, {"bandit": self.bandit_id, "bound": key})
+                    self._transaction.run(BIND, {"bandit_id": self.bandit_id, "key": key, "seq": seq})
 
     def save(self, seq: int, state: str) -> None:
         """Replace the snapshot.
@@ -343,7 +388,9 @@ class Writing(Reading):
         begin, first = self._begin(), self._rows(FIRST)[0][0]
         if first is None or first >= begin:
             return False
-        self._transaction.run(DROP, {"bandit": self.bandit_id, "before": min(begin, first + PAGE_SIZE)})
+        bounds = {"bandit": self.bandit_id, "before": min(begin, first + PAGE_SIZE)}
+        self._transaction.run(DROP, bounds)
+        self._transaction.run(DROP_KEYS, bounds)
         return True
 
 
@@ -390,22 +437,26 @@ def _read(row: Fields, number: int) -> Event:
 
 def _check_decision(row: Fields) -> None:
     """Refuse what `_with_rewards` selects, if the decision or its reward is not as it was written."""
-    step, arm, at, data, value, counted, told_at, default, learned, default_at, asked, told, defaulted = row
+    step, arm, at, data, value, counted, told_at, default, learned, default_at, *rest = row
+    new, new_counted, new_at, asked, told, defaulted, replaced, new_data = rest
     fit = fits(asked, KINDS[ASK], step, arm, None, True, at, data)
     if told_at is not None:
         fit &= fits(told, KINDS[TELL], step, arm, value, counted, told_at, "")
     if default_at is not None:
         fit &= fits(defaulted, KINDS[DEFAULT], step, arm, default, learned, default_at, "")
+    if new_at is not None:
+        fit &= fits(replaced, KINDS[REPLACE], step, arm, new, new_counted, new_at, new_data)
     if not fit:
         raise StorageError(f"the log is damaged at decision {step!r}: a checksum does not fit.")
 
 
 def _logged(row: Fields) -> Logged:
-    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at, *_ = row
-    return Logged(
-        step, arm, asked_at, data, value, bool(counted), told_at, default, bool(learned), default_at
+    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at, new, taken, new_at = (
+        row[:13]
     )
+    told, defaulted = (value, bool(counted), told_at), (default, bool(learned), default_at)
+    return Logged(step, arm, asked_at, data, *told, *defaulted, new, bool(taken), new_at)
 
 
 def _found(logged: Logged) -> Found:
-    return Found(logged.arm, logged.value, logged.counted, logged.default)
+    return Found(logged.arm, logged.value, logged.counted, logged.default, logged.replaced)

@@ -13,12 +13,30 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Connection, Table
 
 from brigand.errors import StorageError
-from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    END,
+    METRIC,
+    NOTE,
+    PART,
+    PAUSE,
+    REMOVE,
+    REPLACE,
+    RESUME,
+    TELL,
+)
 
-VERSION = 2
-"""Since 2, events have checksums, and old ones can be pruned."""
+VERSION = 3
+"""Since 2, events have checksums, and old ones can be pruned; since 3 they can be found by keys."""
 
-KINDS = {ASK: 1, TELL: 2, DEFAULT: 3, ADD: 4, REMOVE: 5}
+KINDS = {
+    kind: code
+    for code, kind in enumerate(
+        (ASK, TELL, DEFAULT, ADD, REMOVE, REPLACE, PART, METRIC, PAUSE, RESUME, END, NOTE), start=1
+    )
+}
 """Kinds of events and their codes in the column ``kind``."""
 
 
@@ -91,12 +109,27 @@ BASES = Table(
 """The states that pruned events led to, and the number of the last one; whose log is whole has none."""
 
 
+KEYS = Table(
+    "brigand_keys",
+    METADATA,
+    Column("bandit_id", sa.Integer, primary_key=True),
+    Column("key", sa.Text, primary_key=True),
+    Column("seq", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The latest event with each key in its data: made from these, and no more than a way to find them."""
+
+
 def _from_1(connection: Connection) -> None:
     connection.exec_driver_sql(f"ALTER TABLE {EVENTS.name} ADD COLUMN crc BIGINT")
     BASES.create(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1}
+def _from_2(connection: Connection) -> None:
+    KEYS.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1, 2: _from_2}
 """For each version, the step from it to the next one; it runs inside a transaction."""
 
 

@@ -16,11 +16,11 @@ from brigand import checks
 from brigand.errors import InvalidValueError, StorageError, UnknownNameError
 from brigand.storage import schema
 from brigand.storage.connections import Connections, borrow, give_back
-from brigand.storage.events import Event, Overview, Record
+from brigand.storage.events import ADD, REMOVE, Event, Overview, Record
 from brigand.storage.location import File, identity, locate, prepare_file
 from brigand.storage.postgres import ServerConnections
 from brigand.storage.records import CHUNK, Reading, Writing
-from brigand.storage.schema import BANDITS, BASES, EVENTS, SNAPSHOTS
+from brigand.storage.schema import BANDITS, BASES, EVENTS, KEYS, KINDS, SNAPSHOTS
 from brigand.storage.sqlite import FileConnections
 from brigand.storage.transaction import Transaction
 
@@ -38,7 +38,11 @@ OVERVIEW = (
 )
 ARM_CHANGES = (
     sa.select(EVENTS.c.bandit_id, EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
-    .where(EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True)) & EVENTS.c.step.is_(None))
+    .where(
+        EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True))
+        & EVENTS.c.step.is_(None)
+        & EVENTS.c.kind.in_([KINDS[ADD], KINDS[REMOVE]])
+    )
     .order_by(EVENTS.c.bandit_id, EVENTS.c.seq)
 )
 CREATE = BANDITS.insert()
@@ -48,6 +52,7 @@ DELETE = [
         (EVENTS, EVENTS.c.bandit_id),
         (SNAPSHOTS, SNAPSHOTS.c.bandit_id),
         (BASES, BASES.c.bandit_id),
+        (KEYS, KEYS.c.bandit_id),
         (BANDITS, BANDITS.c.id),
     )
 ]
@@ -286,8 +291,8 @@ class Store:
                 raise UnknownNameError("bandit", name, _names(transaction))
             return Record(*rows[0])
 
-    def names(self) -> list[str]:
-        """Return the names of all bandits, sorted.
+    def names(self, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Return the names of bandits, sorted: of all, or those after a name, `limit` at most.
 
         Raises
         ------
@@ -295,7 +300,7 @@ class Store:
             The store cannot be read.
         """
         with self.connections.reading() as transaction:
-            return _names(transaction)
+            return _names(transaction, after, limit)
 
     def overview(self, after: str | None = None, limit: int | None = None) -> list[Overview]:
         """Return bandits by name: those after a name, `limit` at most.
@@ -356,8 +361,11 @@ class Store:
         self.close()
 
 
-def _names(transaction: Transaction) -> list[str]:
-    return [row[0] for row in transaction.rows(NAMES, {})]
+def _names(transaction: Transaction, after: str | None = None, limit: int | None = None) -> list[str]:
+    wanted = NAMES if after is None else NAMES.where(BANDITS.c.name > bindparam("after"))
+    return [
+        row[0] for row in transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
+    ]
 
 
 def _check_name(name: object) -> None:

@@ -46,7 +46,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.arithmetic import learn_mean
+from brigand.policies.kernels.arithmetic import correct_mean, learn_mean
 from brigand.policies.kernels.choices import (
     greedy,
     greedy_propensity,
@@ -124,6 +124,21 @@ def learn(
     mean_moved(header, arms, arm)
 
 
+@kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    correct_mean(arms, arm, was, reward)
+    mean_moved(header, arms, arm)
+
+
 @dataclass(frozen=True)
 class EpsilonGreedy(Policy):
     """Epsilon-greedy: with a constant epsilon, or one of two schedules.
@@ -146,7 +161,7 @@ class EpsilonGreedy(Policy):
     c: float | None = None
     d: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity, correct=correct)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

@@ -164,6 +164,24 @@ def learn(
     mean_moved(header, arms, arm)
 
 
+@kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    if parameters.window > 0:
+        return
+    window.correct_recent(arms, arm, was, reward)
+    window.refresh(arms, arm)
+    mean_moved(header, arms, arm)
+
+
 @dataclass(frozen=True)
 class ForcedExploration(Policy):
     """FE, and with a window SW-FE: greedy, except that an arm left alone for f(r) steps is forced.
@@ -206,7 +224,7 @@ class ForcedExploration(Policy):
     reset_round: int = 1
     reset_offset: int = 0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity, correct)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
@@ -234,6 +252,10 @@ class ForcedExploration(Policy):
     @property
     def memory_cost(self) -> str:
         return "O(K)" if self.window is None else "O(K + window)"
+
+    @property
+    def corrects(self) -> bool:
+        return self.window is None
 
     def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
         form = self.sequence.form(horizon if self.window is None else self.window)

@@ -52,6 +52,16 @@ def difference(a: float, a_residue: float, b: float, b_residue: float) -> float:
 
 
 @kernel
+def correct_mean(arms: Table, arm: int, was: float, reward: float) -> None:
+    """Put a reward in the place of another in the arm's sum (with its residue) and mean."""
+    for change in (-was, reward):
+        total, lost = two_sum(arms[arm]["sum"], change)
+        arms[arm]["sum"] = total
+        arms[arm]["residue"] += lost
+    arms[arm]["mean"] = quotient(arms[arm]["sum"], arms[arm]["residue"], arms[arm]["count"])
+
+
+@kernel
 def learn_mean(arms: Table, arm: int, reward: float) -> None:
     """Add a reward to the arm's count, sum (with its residue) and mean."""
     arms[arm]["count"] += 1

@@ -52,6 +52,15 @@ def add_recent(arms: Table, arm: int, reward: float) -> None:
 
 
 @kernel
+def correct_recent(arms: Table, arm: int, was: float, reward: float) -> None:
+    """Put a reward in the place of another of the current block, where that is the only one."""
+    for change in (-was, reward):
+        total, lost = two_sum(arms[arm]["recent"], change)
+        arms[arm]["recent"] = total
+        arms[arm]["recent_residue"] += lost
+
+
+@kernel
 def add_older(arms: Table, arm: int, reward: float) -> None:
     """Add a reward of the older block, without counting it."""
     total, lost = two_sum(arms[arm]["older"], reward)

@@ -165,6 +165,23 @@ def learn_gaussian(
     learn_mean(arms, arm, reward)
 
 
+@kernel
+def correct_beta(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    uniform = uniform_at(header["key"], step)
+    change = (uniform < unit_reward(parameters, reward)) - (uniform < unit_reward(parameters, was))
+    arms[arm]["successes"] += change
+    arms[arm]["failures"] -= change
+
+
 @dataclass(frozen=True)
 class ThompsonBeta(BoundedPolicy):
     """Thompson sampling with a Beta(1, 1) prior for bounded rewards; others than the two ends are binarised.
@@ -177,7 +194,9 @@ class ThompsonBeta(BoundedPolicy):
         The range of the rewards, by keyword; [0, 1] by default.
     """
 
-    kernels: ClassVar[Kernels] = Kernels(select_beta, pull_beta, learn_beta, propensity=propensity_beta)
+    kernels: ClassVar[Kernels] = Kernels(
+        select_beta, pull_beta, learn_beta, propensity=propensity_beta, correct=correct_beta
+    )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = BETA_HEADER
     arm: ClassVar[Table] = BETA_ARM

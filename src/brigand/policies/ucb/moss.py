@@ -40,7 +40,7 @@ import numpy as np
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Table, need_horizon, record
-from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
+from brigand.policies.kernels.arithmetic import correct_mean, learn_mean, unit_reward
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 # log_share: log(n / K)
@@ -106,6 +106,22 @@ def learn(
         arms[arm]["inverse_root"] = 1.0 / math.sqrt(count)
 
 
+@kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    correct_mean(arms, arm, unit_reward(parameters, was), unit_reward(parameters, reward))
+    if parameters.share > 0.0:
+        arms[arm]["index"] = arms[arm]["mean"] + bonus(parameters.share, arms[arm]["count"])
+
+
 @dataclass(frozen=True)
 class MOSS(BoundedPolicy):
     """MOSS for bounded rewards; knows the horizon.
@@ -120,7 +136,7 @@ class MOSS(BoundedPolicy):
 
     anytime: bool = False
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity, correct=correct)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "bounded"

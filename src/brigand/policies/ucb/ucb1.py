@@ -42,7 +42,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.arithmetic import learn_mean
+from brigand.policies.kernels.arithmetic import correct_mean, learn_mean
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 
 HEADER = record(step=0, root_log=0.0)  # sqrt(log step)
@@ -85,6 +85,20 @@ def learn(
     arms[arm]["inverse_root"] = 1.0 / math.sqrt(arms[arm]["count"])
 
 
+@kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    correct_mean(arms, arm, was, reward)
+
+
 @dataclass(frozen=True)
 class UCB1(Policy):
     """UCB1 for rewards in [low, high], or for sigma-sub-Gaussian rewards.
@@ -113,7 +127,7 @@ class UCB1(Policy):
     high: float | None = None
     sigma: float | None = None
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity, correct=correct)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
