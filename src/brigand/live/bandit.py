@@ -322,26 +322,33 @@ class Bandit:
         over: threading.Event | None = None,
     ) -> list[Decision]:
         with self._session.lock, self._session as session:
-            now = self._now()
-            if session.engine.status != RESUME:
-                return [status.instead(self._title, session.engine)] * count
-            rows = self._rows(session.engine, names)
-            self._settle(session, now)
-            if sticky is not None:
-                made = sticky.find(session.log, session.engine, rows)
-                if made is not None:
-                    step, arm, data = made
-                    return [Decision.logged(self._ids.id_of(step), step, session.engine.names[arm], data)]
-            self._require_room(session.engine, count)
-            engine = session.moving()
-            choice = engine.choose(count, rows)
-            decisions = self._decisions(engine, choice, rows)
-            events = self._asks(engine, choice, decisions, rows, now, sticky)
-            for event in events:
-                engine.note(event)
-            session.keep(events)
+            decisions = self._ask_in(session, count, names, sticky)
             if over is not None and over.is_set():
                 raise StorageError("nobody waits for this decision any more.")
+        return decisions
+
+    def _ask_in(
+        self, session: Session, count: int, names: Sequence[str] | None, sticky: Sticky | None
+    ) -> list[Decision]:
+        """Ask inside an operation that writes; what is refused is refused before anything moves."""
+        now = self._now()
+        if session.engine.status != RESUME:
+            return [status.instead(self._title, session.engine)] * count
+        rows = self._rows(session.engine, names)
+        self._settle(session, now)
+        if sticky is not None:
+            made = sticky.find(session.log, session.engine, rows)
+            if made is not None:
+                step, arm, data = made
+                return [Decision.logged(self._ids.id_of(step), step, session.engine.names[arm], data)]
+        self._require_room(session.engine, count)
+        engine = session.moving()
+        choice = engine.choose(count, rows)
+        decisions = self._decisions(engine, choice, rows)
+        events = self._asks(engine, choice, decisions, rows, now, sticky)
+        for event in events:
+            engine.note(event)
+        session.keep(events)
         return decisions
 
     def tell(
@@ -381,24 +388,41 @@ class Bandit:
         InvalidValueError
             The reward is no finite number, or none that the policy can work with.
         """
-        if isinstance(decision, Decision) and decision.step == 0 and decision.data["kind"] == ENDED:
-            return Told.HISTORY
-        if isinstance(decision, str) and decision.startswith(f"{ENDED}-"):
-            return Told.HISTORY
-        if metric is not None and check_key("metric", metric) != self._settings.metric:
+        call = self._telling([(decision, reward)], metric, replace, request)
+        with self._session.lock, self._session as session:
+            return call(session)[0]
+
+    def _telling(
+        self,
+        rewards: Iterable[tuple[str | Decision, float]],
+        metric: str | None = None,
+        replace: bool = False,
+        request: str | None = None,
+    ) -> Callable[[Session], list[Told]]:
+        """Return what tells rewards inside an operation that writes: one, if there is a metric."""
+        if metric is not None and check_key("metric", metric) == self._settings.metric:
+            metric = None
+        if request is not None:
+            check_key("request", request)
+        adds_up, given = self._settings.accumulate is not None, []
+        for decision, reward in rewards:
+            if _is_of_the_end(decision):
+                return lambda session: [Told.HISTORY]
             step = self._step_of(decision)
-            value = checks.number(f"decision {step}: {metric}", reward, -MAX_REWARD, MAX_REWARD)
-            return telling.tell_metric(self, step, metric, value, replace)
+            if metric is None:
+                given.append((step, self._checked(reward, "decision", step)))
+            else:
+                name = f"decision {step}: {metric}"
+                given.append((step, checks.number(name, reward, -MAX_REWARD, MAX_REWARD)))
+        if metric is not None:
+            return lambda session: telling.tell_metric(self, session, given[0], metric, replace)
         if replace:
-            if self._settings.accumulate is not None:
-                raise InvalidValueError(
-                    "where rewards add up, tell the difference; replace is for one reward."
-                )
-            step = self._step_of(decision)
-            return telling.correct(self, step, self._checked(reward, "decision", step))
-        if request is not None and self._settings.accumulate is None:
-            check_key("request", request)  # a reward is told once, anyhow
-        return self._tell([(decision, reward)], request)[0]
+            if adds_up:
+                raise InvalidValueError("where rewards add up, tell the difference, without replace.")
+            return lambda session: telling.correct(self, session, *given[0])
+        if adds_up:
+            return lambda session: telling.add_parts(self, session, given, request)
+        return lambda session: telling.tell(self, session, given)
 
     def tell_many(
         self, rewards: Mapping[str | Decision, float] | Iterable[tuple[str | Decision, float]]
@@ -407,11 +431,13 @@ class Bandit:
 
         Errors are those of `tell`.
         """
-        return self._tell(
+        call = self._telling(
             rewards.items()
             if isinstance(rewards, Mapping)
             else _rows_of(rewards, "tell_many", "a decision and its reward", lambda one, two: (one, two))
         )
+        with self._session.lock, self._session as session:
+            return call(session)
 
     def add_arm(self, name: str, *, by: str | None = None) -> None:
         """Put a new arm into service; a name that was removed starts afresh.
@@ -820,17 +846,6 @@ class Bandit:
     def __repr__(self) -> str:
         return f"<Bandit {self._title}: {self._settings.policy!r}>"
 
-    def _tell(
-        self, rewards: Iterable[tuple[str | Decision, float]], request: str | None = None
-    ) -> list[Told]:
-        given = []
-        for decision, reward in rewards:
-            step = self._step_of(decision)
-            given.append((step, self._checked(reward, "decision", step)))
-        if self._settings.accumulate is not None:
-            return telling.add_parts(self, given, request)
-        return telling.tell(self, given)
-
     def _apply(self, session: Session, events: Sequence[Event]) -> None:
         session.moving().apply(events)
         session.keep(events)
@@ -1022,6 +1037,13 @@ def _recorded(decisions: Iterable[Made], first: int) -> list[Event]:
         if reward is not None:
             events.append(Event(TELL, step, row, reward, True, told, ""))
     return events
+
+
+def _is_of_the_end(decision: object) -> bool:
+    """Return whether it is a decision of a bandit that has ended, or its id."""
+    if isinstance(decision, Decision):
+        decision = decision.id
+    return isinstance(decision, str) and decision.startswith(f"{ENDED}-")
 
 
 def _time_of(clock: Callable[[], float]) -> float:

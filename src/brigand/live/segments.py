@@ -148,11 +148,11 @@ class Bandits:
             for row in self._rows(key, options)
         ]
         if not report.has_pandas():
-            return rows  # type: ignore[return-value]
+            found: Any = rows
+            return found
         import pandas as pd
 
-        columns = [*self._parts, *report.SUMMARY]
-        frame = pd.DataFrame(rows, columns=columns).astype(dict(report.SUMMARY))
+        frame = pd.DataFrame(rows, columns=[*self._parts, *report.SUMMARY]).astype(dict(report.SUMMARY))
         return frame.set_index([*self._parts, "arm"])
 
     def _rows(self, key: tuple[str, ...], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
