@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Hashable, Sized
+import re
+from collections.abc import Callable, Sized
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from brigand.errors import InvalidValueError
 
 GOOD, MISSING, WRONG, BARE, OUTSIDE = range(5)
-"""States of a cell: WRONG is of another type; BARE is a number in place of a time; OUTSIDE, a time out of range."""
+"""WRONG is a cell of another type, BARE a number in place of a time, OUTSIDE a time that is out of range."""
 States = NDArray[np.uint8]
 
 NONE = np.iinfo(np.int64).min
@@ -31,7 +32,7 @@ UNITS = {"s": 1_000_000, "ms": 1000, "us": 1}
 
 
 def as_column(name: str, values: Any) -> Any:
-    """Return a column as a one-dimensional array: of Arrow's if it was one or pandas has its own type, else NumPy's.
+    """Return a column as a one-dimensional array, of NumPy's or of Arrow's.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def as_column(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes) or not isinstance(values, Sized):
         raise InvalidValueError(f"{name} must be a column of values, not {values!r:.100}.")
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+        values = np.ma.filled(values.astype(object), None)
     if not isinstance(values, np.ndarray):
         values = _of_sequence(values)
     if values.ndim != 1:
@@ -97,7 +98,7 @@ def is_missing(value: object) -> bool:
 
 
 def _objects(values: Any) -> list[Any]:
-    return values.to_pylist() if is_arrow(values) else values.tolist()
+    return list(values.to_pylist() if is_arrow(values) else values.tolist())
 
 
 # Numbers
@@ -163,7 +164,7 @@ def _number(value: object) -> float | None:
     elif not hasattr(value, "__float__"):
         return None
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:
         return math.inf
     except (ValueError, TypeError):
@@ -174,7 +175,7 @@ def _number(value: object) -> float | None:
 
 
 def as_places(values: Any, place: Callable[[Any], int]) -> NDArray[np.int64]:
-    """Return `place` of each cell, which is called once for each different one; it gets None for a missing one."""
+    """Return `place` of each cell: it is called once for each different one, with None if that is missing."""
     different, codes = _different(values)
     places = np.full(len(different) + 1, NONE)
     there = np.flatnonzero(np.bincount(codes + 1, minlength=len(different) + 1))
@@ -189,9 +190,9 @@ def _different(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
     if is_arrow(values):
         return _arrow_different(values)
     if values.dtype.kind in "OV":
-        seen: dict[Hashable, int] = {}
+        seen: dict[Any, int] = {}
         codes = [seen.setdefault(_key(value), len(seen)) for value in values.tolist()]
-        return [key if isinstance(key, str) else key[1] for key in seen], np.array(codes, np.int64)  # type: ignore[index]
+        return [key if isinstance(key, str) else key[1] for key in seen], np.array(codes, np.int64)
     different, codes_ = np.unique(values, return_inverse=True)
     return different.tolist(), codes_.astype(np.int64)
 
@@ -206,7 +207,7 @@ def _arrow_different(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
     return encoded.dictionary.to_pylist(), codes
 
 
-def _key(value: Any) -> Hashable:
+def _key(value: Any) -> Any:
     """Return what tells cells apart: True is not 1, and lists are compared by what is in them."""
     if isinstance(value, str):
         return value
@@ -232,8 +233,8 @@ def as_name(value: object) -> str | None:
     if isinstance(value, bool | np.bool_):
         return None
     if isinstance(value, numbers.Integral):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and value == math.floor(value) and abs(value) < 2**53:
+        return str(int(value)) if abs(int(value)) < 2**64 else None
+    if isinstance(value, float) and abs(value) < 2**53 and value.is_integer():
         return str(int(value))  # pandas has floats where integers are missing
     return None
 
@@ -317,10 +318,10 @@ def _time(value: object, unit: str | None) -> tuple[int, int]:
     if is_missing(value):
         return NONE, MISSING
     moment = as_moment(value)
-    number = _number(value) if moment is None or unit is not None else None
-    if number is not None and not isinstance(value, bool):
-        whole = isinstance(value, str) and value.strip().lstrip("+-").isdigit()
-        exact = np.array([int(value) if whole and abs(number) < 2**62 else number])  # type: ignore[call-overload]
+    number = None if isinstance(value, bool) or (moment is not None and unit is None) else _number(value)
+    if number is not None:
+        digits = re.fullmatch("[+-]?[0-9]{1,18}", str(value).strip())
+        exact = np.array([int(digits[0])]) if digits else np.array([number])
         times, states = _of_numbers(exact, unit)
         return int(times[0]), int(states[0])
     if moment is None:

@@ -11,7 +11,7 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from brigand import checks
 from brigand.errors import InvalidValueError, ResultFileError
@@ -63,7 +63,7 @@ def unreadable(path: Path, error: OSError) -> ResultFileError:
     return ResultFileError(f"{str(path)!r} cannot be read: {error.strerror or error}.")
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> BinaryIO | gzip.GzipFile:
     """Open a file, unpacked if its name ends in .gz."""
     return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 

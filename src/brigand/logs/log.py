@@ -116,7 +116,8 @@ class Log:
 
     def __repr__(self) -> str:
         more = [name for name in TYPES if name not in ("arm", "reward") and getattr(self, name) is not None]
-        return f"<Log: {counted(len(self), 'row')}, {counted(len(self.arms), 'arm')}{', with ' * bool(more)}{', '.join(more)}>"
+        size = f"{counted(len(self), 'row')}, {counted(len(self.arms), 'arm')}"
+        return f"<Log: {size}{', with ' * bool(more)}{', '.join(more)}>"
 
     def __getitem__(self, rows: slice | NDArray[Any] | Iterable[Any]) -> Log:
         """Return the log of some rows: of a slice, or those of a mask or of places, which must grow."""
@@ -158,9 +159,9 @@ class Log:
         Raises
         ------
         InvalidValueError
-            Rows are bad: an arm that is no text or integer, or unknown; a reward that is missing or not finite; a
-            propensity that is missing, not above 0, or above 1; a time that is none, or goes back; told before
-            asked; an arm that was not available.
+            Rows are bad: an arm that is no text or integer, or unknown; a reward that is missing or not
+            finite; a propensity that is missing, not above 0, or above 1; a time that is none, or goes back;
+            told before asked; an arm that was not available.
         UnknownNameError
             There is no column of a name that was given.
 
@@ -229,7 +230,7 @@ class Log:
         return pd.DataFrame(columns)
 
     def table(self) -> pd.DataFrame:
-        """Return a data frame with a row for each arm: arm, rows, share, reward, lower, upper; see `Summary`."""
+        """Return a data frame with a row for each arm: `Summary.table`."""
         return self.summary().table()
 
     def summary(self) -> Summary:
@@ -254,7 +255,7 @@ def _column(name: str, values: Any, kind: type, n: int) -> NDArray[Any]:
         raise InvalidValueError(f"{name} must have shape ({n},), as arm has, not {array.shape}.")
     if not np.can_cast(array.dtype, kind, casting="same_kind"):
         raise InvalidValueError(f"{name} must be of {np.dtype(kind)}, not {array.dtype}.")
-    typed = array.astype(kind, copy=False)
+    typed: NDArray[Any] = array.astype(kind, copy=False)
     if np.dtype(kind).kind == "i" and (typed != array).any():
         raise InvalidValueError(f"{name} must be of {np.dtype(kind)}; there are larger numbers.")
     return _frozen(typed)
@@ -280,6 +281,6 @@ def _rows(rows: Any, n: int) -> NDArray[Any]:
             f"rows are given by a slice, a mask of {n:,} rows or places, not by {rows!r:.100}."
         )
     places = places.astype(np.int64)
-    if places.size and not (0 <= places[0] and places[-1] < n and (np.diff(places) > 0).all()):
+    if places.size and not (places[0] >= 0 and places[-1] < n and (np.diff(places) > 0).all()):
         raise InvalidValueError(f"places of rows must grow, within [0, {n:,}).")
     return places

@@ -12,8 +12,9 @@ import reprlib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from gzip import GzipFile
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypedDict
+from typing import Any, BinaryIO, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ MOST_ARMS = 100_000
 """A column with more different values is no column of arms."""
 NEEDED = ("arm", "reward")
 PLACES = ("arm", "segment", "available")
+MISSING = dict.fromkeys(PLACES, -1) | dict.fromkeys(("time", "told", "unit"), NONE)
+"""What stands where a cell is missing; in propensities NaN."""
 OPTIONAL = ("propensity", "time", "told", "segment", "available", "unit")
 
 
@@ -176,7 +179,7 @@ def read(path: Path, options: Options) -> dict[str, Any]:
 def _read_csv(path: Path, options: Options) -> dict[str, Any]:
     """Read CSV by the standard library: slow, and every record has its line."""
     records = csv_records(path)
-    names = column_names(path, records, [options.get(role, role) for role in NEEDED])
+    names = column_names(path, records, [str(options.get(role, role)) for role in NEEDED])
     roles = _roles(names, options, str(path))
     places = {role: names.index(name) for role, name in roles.items()}
     builder = Builder(roles, options)
@@ -203,7 +206,7 @@ class _UnevenQuotesError(Exception):
 class _Source:
     """A file that Arrow reads from, whose quotes are counted."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: BinaryIO | GzipFile) -> None:
         self._file = file
         self.quotes = 0
 
@@ -228,7 +231,7 @@ def _read_csv_fast(path: Path, options: Options) -> dict[str, Any]:
     import pyarrow as pa
     from pyarrow import csv
 
-    names = column_names(path, csv_records(path), [options.get(role, role) for role in NEEDED])
+    names = column_names(path, csv_records(path), [str(options.get(role, role)) for role in NEEDED])
     roles = _roles(names, options, str(path))
     own = [str(k) for k in range(len(names))]
     places = {role: own[names.index(name)] for role, name in roles.items()}
@@ -291,9 +294,9 @@ def _roles(names: Sequence[Any], options: Options, place: str) -> dict[str, str]
         raise TypeError(
             f"unexpected keyword argument {min(unknown)!r}; known: {', '.join(Options.__annotations__)}."
         )
-    roles = {}
+    roles: dict[str, Any] = {}
     for role in NEEDED + OPTIONAL:
-        name = options.get(role, role)
+        name: Any = options.get(role, role)
         if name is None and role in NEEDED:
             raise InvalidValueError(f"the column of {role} is needed.")
         if name is None or (name not in names and role not in options and role in OPTIONAL):
@@ -344,7 +347,7 @@ class Builder:
         self._unit_seen = False
         self._latest = NONE
         self._rows = 0
-        self._kept: dict[str, list[NDArray[Any]]] = {role: [] for role in ("arm", "reward", *self._optional)}
+        self._kept = {role: _Growing() for role in (*NEEDED, *self._optional)}
         self._counts: Counter[str] = Counter()
         self._shown: list[_Bad] = []
         self._missing: dict[str, list[int]] = {role: [] for role in self._optional}
@@ -390,7 +393,7 @@ class Builder:
         for role, array in values.items():
             kept = array[good]
             if role in PLACES:
-                kept = np.maximum(kept, -1).astype(np.int32)
+                kept = np.maximum(kept, MISSING[role]).astype(np.int32)
             self._kept[role].append(kept)
         self._counts.update(checked.counts())
         if len(self._shown) < SHOWN:
@@ -558,33 +561,26 @@ class Builder:
         skipped = dict(self._counts.most_common())
         if skipped and (not self._skip or self._counts.total() == self._rows):
             raise InvalidValueError(f"{source}: {self._what_is_wrong(place, locate)}")
-        columns = {role: self._column(kept, role) for role in list(kept)}
-        return {**columns, **self._named(columns), "skipped": skipped}
+        return {**kept, **self._named(kept), "skipped": skipped}
 
-    def _without_missing(self) -> dict[str, list[NDArray[Any]]]:
-        """Return what is kept, where columns that are empty are none and rows with a missing cell are left out."""
-        kept = {role: parts for role, parts in self._kept.items() if role in NEEDED or role in self._seen}
-        good = None
+    def _without_missing(self) -> Columns:
+        """Return what is kept: without columns that are empty, and without rows with a missing cell."""
+        kept = {
+            role: self._kept.pop(role).whole()
+            for role in list(self._kept)
+            if role in NEEDED or role in self._seen
+        }
+        good = np.array(True)
         for role in [role for role in kept if self._missing.get(role)]:
-            column = self._column(kept, role)
-            missing = column == (-1 if role in PLACES else NONE)
-            if role == "propensity":
-                missing = np.isnan(column)
-            missing &= True if good is None else good
-            good = ~missing if good is None else good & ~missing
-            self._counts[f"{role} missing"] += int(missing.sum())
-            kept[role] = [column]
+            missing = np.isnan(kept[role]) if role == "propensity" else kept[role] == MISSING[role]
+            self._counts[f"{role} missing"] += int((missing & good).sum())
+            good = good & ~missing
             for number in self._missing[role]:
                 self._show(_Bad(number, f"{role} missing", f"{role} is missing"))
-        if good is not None:
-            for role in list(kept):
-                kept[role] = [self._column(kept, role)[good]]
+        if good.ndim:
+            for role in kept:
+                kept[role] = kept[role][good]
         return kept
-
-    @staticmethod
-    def _column(kept: dict[str, list[NDArray[Any]]], role: str) -> NDArray[Any]:
-        """Take the parts of a column, and return them in one."""
-        return np.concatenate(kept.pop(role))
 
     def _what_is_wrong(self, place: str, locate: Callable[[Sequence[int]], list[int]] | None) -> str:
         bad = self._counts.total()
@@ -594,44 +590,80 @@ class Builder:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in self._counts.most_common())
         first = "; ".join(f"{place} {k}: {row.what}" for k, row in zip(where, shown, strict=True))
         more = f"; and {bad - len(shown):,} more" if bad > len(shown) else ""
-        return f"{bad:,} of {self._rows:,} rows {'is' if bad == 1 else 'are'} bad ({kinds}). {first[0].upper()}{first[1:]}{more}."
+        are = "is" if bad == 1 else "are"
+        return f"{bad:,} of {self._rows:,} rows {are} bad ({kinds}). {first[0].upper()}{first[1:]}{more}."
 
-    def _named(self, columns: Columns) -> dict[str, Any]:
-        """Return the columns of names, sorted, and what belongs to them."""
+    def _named(self, kept: Columns) -> Columns:
+        """Return the names, sorted, with their places in the columns of names."""
         names = list(self._arms)
-        used = np.zeros(len(names), bool)
-        used[columns["arm"]] = True
-        sets = None
-        if "available" in columns:
-            there, which = np.unique(columns["available"], return_inverse=True)
+        used = _used(kept["arm"], len(names))
+        named: Columns = {}
+        if "available" in kept:
             every = list(self._sets)
+            there = np.flatnonzero(_used(kept["available"], len(every)))
             sets = np.zeros((len(there), len(names)), bool)
             for row, k in enumerate(there.tolist()):
                 sets[row, list(every[k])] = True
             used |= sets.any(axis=0)
-            columns["available"] = which.astype(np.int32)
-        order = np.array(
-            list(range(len(names)))
-            if self._known
-            else sorted(np.flatnonzero(used).tolist(), key=lambda k: natural(names[k]))
-        )
-        named: dict[str, Any] = {"arms": tuple(names[k] for k in order)}
-        named["arm"] = _places_in(order, len(names))[columns["arm"]]
-        if sets is not None:
-            named |= {"sets": sets[:, order], "available": columns["available"]}
-        if "segment" in columns:
-            segments = list(self._segments)
-            there = np.unique(columns["segment"]).tolist()
-            order = np.array(sorted(there, key=lambda k: natural(segments[k])))
-            named["segments"] = tuple(segments[k] for k in order)
-            named["segment"] = _places_in(order, len(segments))[columns["segment"]]
+            _replace(kept["available"], there, len(every))
+        places = np.arange(len(names)) if self._known else _sorted(used, names)
+        named["arms"] = tuple(names[k] for k in places)
+        _replace(kept["arm"], places, len(names))
+        if "available" in kept:
+            named["sets"] = sets[:, places]
+        if "segment" in kept:
+            names = list(self._segments)
+            places = _sorted(_used(kept["segment"], len(names)), names)
+            named["segments"] = tuple(names[k] for k in places)
+            _replace(kept["segment"], places, len(names))
         return named
 
 
-def _places_in(order: NDArray[Any], n: int) -> NDArray[np.int32]:
-    places = np.full(n, -1, np.int32)
-    places[order] = np.arange(len(order))
-    return places
+class _Growing:
+    """An array to which is appended; it is never there twice, as parts and as a whole."""
+
+    def __init__(self) -> None:
+        self._array: NDArray[Any] | None = None
+        self._n = 0
+
+    def append(self, values: NDArray[Any]) -> None:
+        end = self._n + len(values)
+        if self._array is None:
+            self._array = values.copy()
+        elif end > len(self._array):
+            self._array.resize(end + end // 8, refcheck=False)
+        self._array[self._n : end] = values
+        self._n = end
+
+    def whole(self) -> NDArray[Any]:
+        if self._array is None:
+            return np.empty(0)
+        self._array.resize(self._n, refcheck=False)
+        return self._array
+
+
+def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    return (array[begin : begin + PIECE] for begin in range(0, len(array), PIECE))
+
+
+def _used(places: NDArray[np.int32], n: int) -> NDArray[np.bool_]:
+    """Return which places in [0, n) there are."""
+    used = np.zeros(n, bool)
+    for piece in _pieces(places):
+        used[piece] = True
+    return used
+
+
+def _sorted(used: NDArray[np.bool_], names: Sequence[str]) -> NDArray[np.int64]:
+    return np.array(sorted(np.flatnonzero(used).tolist(), key=lambda k: natural(names[k])), np.int64)
+
+
+def _replace(places: NDArray[np.int32], order: NDArray[np.int64], n: int) -> None:
+    """Put in place of each place in [0, n) where it stands in an order."""
+    where = np.full(n, -1, np.int32)
+    where[order] = np.arange(len(order))
+    for piece in _pieces(places):
+        piece[:] = where[piece]
 
 
 class _Checked:
@@ -649,7 +681,7 @@ class _Checked:
             self._kind[mask & (self._kind == 0)] = len(self._kinds)
 
     def good(self) -> NDArray[np.bool_]:
-        return self._kind == 0
+        return np.equal(self._kind, 0)
 
     def counts(self) -> dict[str, int]:
         counts = np.bincount(self._kind, minlength=len(self._kinds) + 1)[1:].tolist()

@@ -32,6 +32,8 @@ FAR = 4.0
 """Standard errors from which a mean is said to be far; the weights 1/p are skewed."""
 ENOUGH = 5.0
 """So many of both rewards are expected in a stretch, where the rate of an arm alone is looked at."""
+PIECE = 1 << 17
+"""Rows that are looked at together."""
 LISTED = 10
 """So many arms are printed."""
 Floats = NDArray[np.float64]
@@ -60,10 +62,10 @@ class Stretch(NamedTuple):
 class Propensities(NamedTuple):
     """How propensities look.
 
-    `known` is the share of the rows that have one. `mean_weight` is the mean of 1/p, `se` its standard error, and
-    `expected` what that mean tends to if the propensities are those by which arms were chosen, and each
-    available arm had a chance: the mean number of available arms. For the uniform rule, `ess` is the effective
-    sample size, (sum of weights)^2 / (sum of squared weights), and `largest_weight` is what it says.
+    `known` is the share of the rows that have one. `mean_weight` is the mean of 1/p, `se` its standard error,
+    and `expected` what that mean tends to if the propensities are those by which arms were chosen, and each
+    available arm had a chance: the mean number of available arms. For the uniform rule, `ess` is the
+    effective sample size, (sum of weights)^2 / (sum of squared weights), and there is its largest weight.
     """
 
     known: float
@@ -188,8 +190,8 @@ class Summary:
         -------
         DataFrame
             Columns arm, rows, share, reward (the mean), lower, upper: a 95 % interval of the mean, by Clopper
-            and Pearson (exact) for 0/1 rewards, else by Student's t. It takes rows for independent; where arms
-            were chosen by their rewards, the means themselves are biased.
+            and Pearson (exact) for 0/1 rewards, else by Student's t. It takes rows for independent; where
+            arms were chosen by their rewards, the means themselves are biased.
         """
         import pandas as pd
 
@@ -204,7 +206,7 @@ class Summary:
 
 
 class _Cells(NamedTuple):
-    """Rows and sums of rewards by arm and stretch, arrays of shape (K, stretches); means and variances by arm.
+    """Rows and sums of rewards by arm and stretch, of shape (K, stretches); means and variances by arm.
 
     Rewards are less `center`, in units of `scale`: so nothing cancels, and no square is too large.
     """
@@ -315,21 +317,30 @@ def _propensities(propensity: Floats, available: float | Floats) -> Propensities
     n = int(known.sum())
     if not n:
         return None
-    values = propensity[known]
-    weights = 1.0 / values
-    options = available[known] if isinstance(available, np.ndarray) else np.float64(available)
-    excess = weights - options
-    uniform = weights / options
+    values = propensity if n == len(propensity) else propensity[known]
+    if isinstance(available, np.ndarray):
+        options = available[known]
+    else:
+        options = np.broadcast_to(np.float64(available), n)
+    sums = np.zeros(5)
+    largest_weight = 0.0
+    for begin in range(0, n, PIECE):  # so that little memory is needed
+        part = slice(begin, begin + PIECE)
+        weights = 1.0 / values[part]
+        excess, uniform = weights - options[part], weights / options[part]
+        sums += [excess.sum(), (excess**2).sum(), options[part].sum(), uniform.sum(), (uniform**2).sum()]
+        largest_weight = max(largest_weight, float(uniform.max()))
+    mean, square, expected = (sums[:3] / n).tolist()
     return Propensities(
         known=n / len(propensity),
         least=float(values.min()),
         quantiles=tuple(np.quantile(values, (0.1, 0.5, 0.9)).tolist()),
         largest=float(values.max()),
-        mean_weight=float(weights.mean()),
-        se=float(excess.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan,
-        expected=float(options.mean()),
-        ess=float(uniform.sum() ** 2 / (uniform**2).sum()),
-        largest_weight=float(uniform.max()),
+        mean_weight=expected + mean,
+        se=math.sqrt(max(square - mean**2, 0.0) / (n - 1)) if n > 1 else math.nan,
+        expected=expected,
+        ess=float(sums[3] ** 2 / sums[4]),
+        largest_weight=largest_weight,
     )
 
 
@@ -367,8 +378,8 @@ def _about(propensities: Propensities) -> list[str]:
             found.append(f"{mean}, {arms}: these are not the probabilities by which arms were chosen.")
         else:
             found.append(
-                f"{mean}, {arms}: either some arms had no chance (a policy that does not draw has probability "
-                "1 for its choice), or these are not the probabilities by which arms were chosen."
+                f"{mean}, {arms}: either some arms had no chance (a policy that does not draw gives its "
+                "choice probability 1), or these are not the probabilities by which arms were chosen."
             )
     return found
 
@@ -418,8 +429,8 @@ def _queue(least: int, change: float, change_of_one: float) -> tuple[str, str]:
 def _by_even_shares(rows: int, even: float) -> tuple[str, str]:
     if even >= SMALL:
         return "with care", (
-            f"there are no propensities; shares are even (p = {_p(even)}), so about {rows:,} rows count if arms "
-            "were drawn uniformly"
+            f"there are no propensities; shares are even (p = {_p(even)}), so about {rows:,} rows count if "
+            "arms were drawn uniformly"
         )
     return "no", "there are no propensities" + (
         f", and shares are uneven (p = {_p(even)})" if even < SMALL else ""
@@ -430,7 +441,11 @@ def _by_even_shares(rows: int, even: float) -> tuple[str, str]:
 
 
 def _blocks(summary: Summary) -> list[list[str]]:
-    return [_head(summary), _arm_lines(summary), _change_lines(summary), _propensity_lines(summary)] + [
+    return [
+        _head(summary),
+        _arm_lines(summary),
+        _change_lines(summary),
+        _propensity_lines(summary),
         [f"warning: {text}" for text in summary.warnings],
         [f"{use.method}: {use.verdict}: {use.reason}" for use in summary.uses],
     ]
@@ -459,10 +474,11 @@ def _arm_lines(summary: Summary) -> list[str]:
 
 
 def _change_lines(summary: Summary) -> list[str]:
+    together, alone = _p(summary.change), _p(summary.change_of_one)
     return [
         f"mean reward in stretches of {counted(summary.stretches[0].rows, 'row')}:",
         " ".join(_value(stretch.reward) for stretch in summary.stretches),
-        f"do rates change? all arms together: p = {_p(summary.change)}; one arm alone: p = {_p(summary.change_of_one)}",
+        f"do rates change? all arms together: p = {together}; one arm alone: p = {alone}",
     ]
 
 
@@ -472,9 +488,10 @@ def _propensity_lines(summary: Summary) -> list[str]:
         return []
     low, middle, high = map(_value, found.quantiles)
     return [
-        f"propensities {_value(found.least)} to {_value(found.largest)} (10 %: {low}, median {middle}, 90 %: {high})",
-        f"mean of 1/propensity {_value(found.mean_weight)} +- {_value(found.se)}, where {_value(found.expected)} "
-        "arms were available",
+        f"propensities {_value(found.least)} to {_value(found.largest)} "
+        f"(10 %: {low}, median {middle}, 90 %: {high})",
+        f"mean of 1/propensity {_value(found.mean_weight)} +- {_value(found.se)}, "
+        f"where {_value(found.expected)} arms were available",
     ]
 
 
