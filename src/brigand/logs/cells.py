@@ -46,7 +46,7 @@ def as_column(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes) or not isinstance(values, Sized):
         raise InvalidValueError(f"{name} must be a column of values, not {values!r:.100}.")
     if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(object), None)
+        values = np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
     if not isinstance(values, np.ndarray):
         values = _of_sequence(values)
     if values.ndim != 1:
@@ -82,7 +82,12 @@ def is_arrow(values: object) -> bool:
 def cell(values: Any, place: int) -> Any:
     """Return a cell as Python's own type, if it has one."""
     found = values[place]
-    return found.as_py() if is_arrow(found) else found.item() if isinstance(found, np.generic) else found
+    if is_arrow(found):
+        try:
+            return found.as_py()
+        except (OverflowError, ValueError):  # a time that Python cannot hold
+            return getattr(found, "value", None)
+    return found.item() if isinstance(found, np.generic) else found
 
 
 def is_missing(value: object) -> bool:
@@ -98,7 +103,12 @@ def is_missing(value: object) -> bool:
 
 
 def _objects(values: Any) -> list[Any]:
-    return list(values.to_pylist() if is_arrow(values) else values.tolist())
+    if not is_arrow(values):
+        return list(values.tolist())
+    try:
+        return list(values.to_pylist())
+    except (OverflowError, ValueError):
+        return [cell(values, place) for place in range(len(values))]
 
 
 # Numbers
@@ -201,10 +211,10 @@ def _arrow_different(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
     import pyarrow as pa
 
     if pa.types.is_nested(values.type):
-        return _different(np.fromiter(values.to_pylist(), dtype=object, count=len(values)))
+        return _different(np.fromiter(_objects(values), dtype=object, count=len(values)))
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return encoded.dictionary.to_pylist(), codes
+    return _objects(encoded.dictionary), codes
 
 
 def _key(value: Any) -> Any:

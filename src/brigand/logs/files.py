@@ -125,4 +125,4 @@ def column_names(path: Path, records: Iterator[Record], needed: Sequence[str]) -
 
 def misfit(cells: Sequence[str], names: Sequence[str]) -> str:
     """Say that a record has more or fewer cells than there are columns."""
-    return f"has {len(cells)} fields; the first line names {len(names)}"
+    return f"has {len(cells)} fields, where the first line names {len(names)}"

@@ -278,7 +278,7 @@ def _read_parquet(path: Path, options: Options) -> dict[str, Any]:
                 columns = {role: batch.column(name) for role, name in roles.items()}
                 builder.add(columns, range(begin, begin + batch.num_rows))
                 begin += batch.num_rows
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise InvalidValueError(f"{path} is no Parquet file: {str(error).splitlines()[0]}") from None
     except OSError as error:
         if error.errno is None:  # Arrow's own, of what is in the file
@@ -574,6 +574,7 @@ class Builder:
         for role in [role for role in kept if self._missing.get(role)]:
             missing = np.isnan(kept[role]) if role == "propensity" else kept[role] == MISSING[role]
             self._counts[f"{role} missing"] += int((missing & good).sum())
+            self._counts = +self._counts  # without zeros
             good = good & ~missing
             for number in self._missing[role]:
                 self._show(_Bad(number, f"{role} missing", f"{role} is missing"))

@@ -80,9 +80,9 @@ class Propensities(NamedTuple):
 
     @property
     def far(self) -> float:
-        """Standard errors from what is expected; 0 where the two are equal."""
+        """Standard errors from what is expected; 0 where the two are equal, or there is one row."""
         gap = self.mean_weight - self.expected
-        if abs(gap) <= 1e-9 * self.expected:
+        if abs(gap) <= 1e-9 * self.expected or math.isnan(self.se):
             return 0.0
         return gap / self.se if self.se > 0 else math.copysign(math.inf, gap)
 
