@@ -21,7 +21,7 @@ app = typer.Typer(
 
 @app.callback()
 def log() -> None:
-    """Logs of decisions that were made: what is in them, and what they are good for."""
+    """Tell what is in a log of decisions that were made, and what it is good for."""
 
 
 def _column(what: str) -> Any:

@@ -46,7 +46,9 @@ def as_column(name: str, values: Any) -> Any:
     if isinstance(values, str | bytes) or not isinstance(values, Sized):
         raise InvalidValueError(f"{name} must be a column of values, not {values!r:.100}.")
     if isinstance(values, np.ma.MaskedArray):
-        values = np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
+        masked = np.ma.getmaskarray(values)
+        values = np.ma.getdata(values).astype(object)
+        values[masked] = None
     if not isinstance(values, np.ndarray):
         values = _of_sequence(values)
     if values.ndim != 1:

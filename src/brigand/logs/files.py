@@ -10,6 +10,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -100,13 +101,11 @@ def csv_records(path: Path) -> Iterator[Record]:
 
 
 def _first_undecoded(path: Path) -> int:
-    with opened(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return 1
+    number = 1
+    with opened(path) as file, suppress(UnicodeDecodeError, EOFError, OSError, zlib.error):
+        for number, line in enumerate(file, 1):  # noqa: B007
+            line.decode()
+    return number
 
 
 def column_names(path: Path, records: Iterator[Record], needed: Sequence[str]) -> list[str]:

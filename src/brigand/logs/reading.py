@@ -246,16 +246,16 @@ def _read_csv_fast(path: Path, options: Options) -> dict[str, Any]:
         source = _Source(file)
         batches = csv.open_csv(
             pa.PythonFile(source, mode="r"),
-            csv.ReadOptions(column_names=own, skip_rows_after_names=1, block_size=BLOCK),
+            csv.ReadOptions(column_names=own, block_size=BLOCK),
             csv.ParseOptions(newlines_in_values=True),
             csv.ConvertOptions(include_columns=list(types), column_types=types, strings_can_be_null=False),
         )
-        begin = 0
+        begin = -1  # the first record is that of the names: Arrow's own ways to skip it count lines otherwise
         for batch in batches:
-            if batch.num_rows:
-                columns = {role: batch.column(place) for role, place in places.items()}
-                builder.add(columns, range(begin, begin + batch.num_rows))
-                begin += batch.num_rows
+            rows = batch.slice(1) if begin < 0 else batch
+            columns = {role: rows.column(place) for role, place in places.items()}
+            builder.add(columns, range(begin + batch.num_rows - rows.num_rows, begin + batch.num_rows))
+            begin += batch.num_rows
         if source.quotes % 2:
             raise _UnevenQuotesError
     return builder.finish(str(path), "line", lambda places: _lines(path, places))
