@@ -12,6 +12,7 @@ import long_logs
 import many_pieces
 import others
 import processes
+import reading
 import serving
 import skipping
 import speed
@@ -20,7 +21,10 @@ from measure import Report
 import brigand as br
 import stores
 
-PARTS = ("speed", "plain", "growth", "skip", "peers", "start", "memory", "live", "stores", "long", "studies")
+PARTS = (
+    *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
+    *("live", "stores", "long", "studies", "logs"),
+)
 
 
 def main():
@@ -43,6 +47,7 @@ def main():
         "stores": lambda: stores.report(out),
         "long": lambda: long_logs.report(out),
         "studies": lambda: many_pieces.report(out),
+        "logs": lambda: reading.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -112,6 +112,17 @@ def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
     assert python(tmp_path, "-W", "error", "live.py").endswith(" ['learned', 'learned']\n")  # the same bandit
 
 
+@pytest.mark.full
+def test_the_page_on_logs_runs_in_order_and_prints_what_it_shows(tmp_path):
+    page = (PAGE.parent / "logs.md").read_text(encoding="utf-8")
+    found = list(blocks(page))
+    code = "".join(block for language, _, block in found if language == "python")
+    (tmp_path / "logs.py").write_text(code, encoding="utf-8")
+    lines = ["python -W error logs.py", *shell_lines("docs/logs.md")]
+    shown = "".join(block for language, _, block in found if language == "text")
+    assert shell(tmp_path, *lines) == shown
+
+
 ROOT = PAGE.parents[1]
 LONG = ("paper", "tune", "bounds", "validate")
 """Commands that take a minute or more; tests of their own run them."""

@@ -97,7 +97,19 @@ def _give_up(error: OSError) -> NoReturn:
 @cache
 def _register() -> None:
     """Register all commands: late, so that those who import one of them do not load the others."""
-    from brigand.cli import bandit, bounds, catalogue, errata, paper, results, store, studies, tune, validate
+    from brigand.cli import (
+        bandit,
+        bounds,
+        catalogue,
+        errata,
+        log,
+        paper,
+        results,
+        store,
+        studies,
+        tune,
+        validate,
+    )
 
     app.command("paper")(paper.paper)
     app.command("run")(studies.run)
@@ -115,6 +127,7 @@ def _register() -> None:
     app.command("errata")(errata.errata)
     app.add_typer(bandit.app, name="bandit")
     app.add_typer(store.app, name="store")
+    app.add_typer(log.app, name="log")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
 

@@ -309,7 +309,8 @@ def export(
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Write all decisions with their reasons and rewards to a file. Times are ISO 8601, UTC."""
-    from brigand.cli.bandit_export import file_kind, write_history
+    from brigand.cli.bandit_export import write_history
+    from brigand.logs.files import file_kind
 
     file_kind(file)
     if not force and os.path.exists(file):

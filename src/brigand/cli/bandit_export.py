@@ -6,20 +6,19 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brigand import checks
 from brigand.errors import InvalidValueError, ResultFileError, StorageError
 from brigand.files import atomic
 from brigand.live import history
 from brigand.live.history import NUMBERS, TIMES, Columns, moments, texts
+from brigand.logs.files import file_kind, parquet_modules
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
 
-SUFFIXES = (".csv", ".parquet")
 TEXTS = ("arm", "reason")
 FORMULA = re.compile("'*[=+\\-@\t\r]")
 """How a cell begins that a spreadsheet takes for a formula, or would if it were not for quotes before it."""
@@ -67,22 +66,6 @@ def write_history(bandit: Bandit, path: Path, progress: Callable[[int], None]) -
             f"{str(path)!r} cannot be written: a name has lone surrogates, {error.object[error.start]!r}, "
             "which are no text in UTF-8."
         ) from None
-
-
-def file_kind(path: Path) -> str:
-    """Return the suffix that tells what is in a file.
-
-    Raises
-    ------
-    InvalidValueError
-        It is another than ``.csv`` and ``.parquet``, or that needs a package that is not installed.
-    """
-    kind = path.suffix.lower()
-    if kind not in SUFFIXES:
-        raise InvalidValueError(f"the file's name must end in .csv or .parquet, not {path.name!r}.")
-    if kind == ".parquet":
-        parquet_modules()
-    return kind
 
 
 def _pages(bandit: Bandit, progress: Callable[[int], None]) -> Iterator[Columns]:
@@ -152,15 +135,3 @@ def _write_parquet(pages: Iterator[Columns], path: Path) -> int:
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             done += len(page["step"])
     return done
-
-
-def parquet_modules() -> tuple[Any, Any]:
-    """Return pyarrow and its module for Parquet.
-
-    Raises
-    ------
-    MissingPackageError
-        It is not installed.
-    """
-    otherwise = "Parquet files need pyarrow: pip install 'brigand[parquet]'."
-    return checks.package("pyarrow", otherwise), checks.package("pyarrow.parquet", otherwise)

@@ -1,12 +1,10 @@
 """A past log, or a list of rewards, read from a file: ``brigand bandit import`` and ``tell --file``.
 
-CSV is read with the standard library's `csv`, which takes text for what it is and knows lines; numbers and
-times are read here, so that every mistake has its line and its column.
+Numbers and times are read here, so that every mistake has its line and its column.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime
@@ -14,10 +12,11 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from brigand.cli.bandit_export import as_typed, file_kind, parquet_modules
+from brigand.cli.bandit_export import as_typed
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.live.history import TIMES
 from brigand.live.times import date_in
+from brigand.logs.files import column_names, csv_records, file_kind, misfit, parquet_modules, unreadable
 
 if TYPE_CHECKING:
     from brigand.live.bandit import Bandit
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 CHUNK = 20_000
 """Rows of Parquet read at once."""
-LARGEST = 2**31 - 1
-"""Characters that a field of a CSV file may have: all that `csv` can take everywhere."""
 
 
 class Row(NamedTuple):
@@ -108,42 +105,17 @@ def _rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterato
     except OSError as error:
         if isinstance(error, ResultFileError):
             raise
-        raise ResultFileError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
 
 
 def _csv_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
-    line = 1
-    limit = csv.field_size_limit(LARGEST)  # the module's own is for all columns, also those that are not used
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin with a mark
-            reader = csv.reader(file, strict=True)
-            names = [name.strip() for name in next(reader, ())]
-            places = _places(path, names, needed, more)
-            line = reader.line_num + 1
-            for cells in reader:
-                if cells:
-                    if len(cells) != len(names):
-                        raise InvalidValueError(
-                            f"{path}, line {line} has {len(cells)} fields; the first line names {len(names)}."
-                        )
-                    yield Row(f"{path}, line {line}", [None if k is None else cells[k] for k in places])
-                line = reader.line_num + 1
-    except csv.Error as error:
-        raise InvalidValueError(f"{path}, line {line}: this is no CSV: {error}.") from None
-    except UnicodeDecodeError:
-        raise InvalidValueError(f"{path}, line {_first_undecoded(path)}: this is not UTF-8 text.") from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _first_undecoded(path: Path) -> int:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return 1
+    records = csv_records(path)
+    names = column_names(path, records, needed)
+    places = _places(path, names, needed, more)
+    for line, cells in records:
+        if len(cells) != len(names):
+            raise InvalidValueError(f"{path}, line {line} {misfit(cells, names)}.")
+        yield Row(f"{path}, line {line}", [None if k is None else cells[k] for k in places])
 
 
 def _parquet_rows(path: Path, needed: tuple[str, ...], more: tuple[str, ...]) -> Iterator[Row]:
@@ -177,8 +149,6 @@ def _places(
     path: Path, names: Sequence[str], needed: tuple[str, ...], more: tuple[str, ...]
 ) -> list[int | None]:
     """Return the places of columns; None for optional ones that are missing."""
-    if not names:
-        raise InvalidValueError(f"{path} is empty: its first line names the columns {' and '.join(needed)}.")
     for name in needed + more:
         if names.count(name) > 1:
             raise InvalidValueError(f"{path}: there are {names.count(name)} columns {name!r}.")
