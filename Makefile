@@ -61,3 +61,10 @@ $(VENV)-lowest/installed: $(VENV)-lowest/bin/python pyproject.toml
 	$(PYTHON) -m venv .peers/$*
 	.peers/$*/bin/python -m pip install --quiet --requirement $<
 	touch $@
+
+# It asks for Python below 3.11, and for torch, which its estimators do not use.
+.peers/obp/installed: benchmarks/peers/obp.txt
+	$(PYTHON) -m venv .peers/obp
+	.peers/obp/bin/python -m pip install --quiet --requirement $<
+	.peers/obp/bin/python -m pip install --quiet --no-deps --ignore-requires-python obp==0.5.7
+	touch $@

@@ -7,6 +7,7 @@ compare ratios, not times.
 import argparse
 import os
 
+import evaluating
 import growth
 import long_logs
 import many_pieces
@@ -23,7 +24,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs"),
+    *("live", "stores", "long", "studies", "logs", "evaluate"),
 )
 
 
@@ -41,6 +42,7 @@ def main():
         "growth": lambda: growth.report(out, options.repetitions),
         "skip": lambda: skipping.report(out, options.repetitions),
         "peers": lambda: others.report(out, options.repetitions),
+        "evaluate": lambda: evaluating.report(out),
         "start": lambda: processes.report_start(out),
         "memory": lambda: processes.report_memory(out),
         "live": lambda: serving.report(out),

@@ -102,6 +102,7 @@ def _register() -> None:
         bounds,
         catalogue,
         errata,
+        evaluate,
         log,
         paper,
         results,
@@ -125,6 +126,7 @@ def _register() -> None:
     app.command("tune")(tune.tune)
     app.command("bounds")(bounds.bounds)
     app.command("errata")(errata.errata)
+    app.command("evaluate")(evaluate.evaluate)
     app.add_typer(bandit.app, name="bandit")
     app.add_typer(store.app, name="store")
     app.add_typer(log.app, name="log")
