@@ -409,10 +409,10 @@ class Bandit:
             if _is_of_the_end(decision):
                 return lambda session: [Told.HISTORY]
             step = self._step_of(decision)
-            if metric is None:
+            if metric is None and not adds_up:
                 given.append((step, self._checked(reward, "decision", step)))
-            else:
-                name = f"decision {step}: {metric}"
+            else:  # the policy does not learn it as it is
+                name = f"decision {step}: {metric or 'a reward'}"
                 given.append((step, checks.number(name, reward, -MAX_REWARD, MAX_REWARD)))
         if metric is not None:
             return lambda session: telling.tell_metric(self, session, given[0], metric, replace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from brigand.live import bases, confidence, report
 from brigand.live.beside import metric_in, step_in
 from brigand.live.names import name_of
 from brigand.storage.events import METRIC
-
-if TYPE_CHECKING:
-    from brigand.live.bandit import Bandit
 
 COLUMNS = {
     "metric": "object",
@@ -24,7 +21,7 @@ COLUMNS = {
 }
 
 
-def metrics(bandit: Bandit, level: float) -> Any:
+def metrics(bandit: Any, level: float) -> Any:
     """Return what was told of other metrics: see `brigand.Bandit.metrics`."""
     latest: dict[tuple[int, str], tuple[int, float]] = {}
     with bandit._session.apart() as log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brigand.errors import InvalidValueError, NotServingError
 from brigand.live import bases, report
@@ -13,9 +13,6 @@ from brigand.live.decision import ENDED, Decision
 from brigand.live.engine import Engine
 from brigand.live.names import name_of
 from brigand.storage.events import ADD, END, NOTE, PAUSE, REMOVE, RESUME, STATUS, Event
-
-if TYPE_CHECKING:
-    from brigand.live.bandit import Bandit
 
 SAID = {RESUME: "serving", PAUSE: "paused", END: "ended"}
 AUDIT = {"at": "datetime64[us, UTC]", "by": "object", "action": "object", "arm": "object", "note": "object"}
@@ -27,7 +24,7 @@ def said_by(by: str | None, note: str = "") -> dict[str, str]:
     return found | ({"note": check_value("note", note)} if note else {})
 
 
-def change(bandit: Bandit, kind: str, arm: str | None, by: str | None, note: str) -> None:
+def change(bandit: Any, kind: str, arm: str | None, by: str | None, note: str) -> None:
     """Let a bandit pause, go on or end, or note something."""
     said = said_by(by, note)
     with bandit._session.lock, bandit._session as session:
@@ -55,7 +52,7 @@ def instead(title: str, engine: Engine) -> Decision:
     return Decision.without_bandit(arm, ENDED, f"the bandit has ended with {arm}")
 
 
-def audit(bandit: Bandit) -> Any:
+def audit(bandit: Any) -> Any:
     """Return who changed what, and when: see `brigand.Bandit.audit`."""
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])

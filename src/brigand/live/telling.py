@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brigand.errors import ConflictingRewardError, UnknownDecisionError, UnsupportedRewardError
 from brigand.live.beside import data_of, find
@@ -17,11 +17,8 @@ from brigand.live.session import Session
 from brigand.live.settings import check_key
 from brigand.storage.events import METRIC, PART, REPLACE, TELL, Event, Found
 
-if TYPE_CHECKING:
-    from brigand.live.bandit import Bandit
 
-
-def tell(bandit: Bandit, session: Session, given: Iterable[tuple[int, float]]) -> list[Told]:
+def tell(bandit: Any, session: Session, given: Iterable[tuple[int, float]]) -> list[Told]:
     """Tell rewards by step: see `brigand.Bandit.tell`."""
     given = list(given)
     now = bandit._now()
@@ -53,7 +50,7 @@ def tell(bandit: Bandit, session: Session, given: Iterable[tuple[int, float]]) -
     return results
 
 
-def require_made(bandit: Bandit, session: Session, found: dict[int, Found], step: int) -> Found:
+def require_made(bandit: Any, session: Session, found: dict[int, Found], step: int) -> Found:
     """Return a decision and what is known of it.
 
     Raises
@@ -70,7 +67,7 @@ def require_made(bandit: Bandit, session: Session, found: dict[int, Found], step
 
 
 def add_parts(
-    bandit: Bandit, session: Session, given: Iterable[tuple[int, float]], request: str | None
+    bandit: Any, session: Session, given: Iterable[tuple[int, float]], request: str | None
 ) -> list[Told]:
     """Add to rewards that add up, each by step; with `request`, of one decision."""
     given, results = list(given), []
@@ -104,7 +101,7 @@ def add_parts(
 
 
 def tell_metric(
-    bandit: Bandit, session: Session, given: tuple[int, float], metric: str, replace: bool
+    bandit: Any, session: Session, given: tuple[int, float], metric: str, replace: bool
 ) -> list[Told]:
     """Tell another metric of a decision: its step, and the value."""
     step, value = given
@@ -120,7 +117,7 @@ def tell_metric(
     return [Told.HISTORY]
 
 
-def _again(bandit: Bandit, what: str, before: Any, given: tuple[int, float]) -> list[Told]:
+def _again(bandit: Any, what: str, before: Any, given: tuple[int, float]) -> list[Told]:
     step, value = given
     if before != value:
         raise ConflictingRewardError(
@@ -130,7 +127,7 @@ def _again(bandit: Bandit, what: str, before: Any, given: tuple[int, float]) -> 
     return [Told.REPEATED]
 
 
-def correct(bandit: Bandit, session: Session, step: int, reward: float) -> list[Told]:
+def correct(bandit: Any, session: Session, step: int, reward: float) -> list[Told]:
     """Put a reward in the place of the one that was told."""
     now = bandit._now()
     made = require_made(bandit, session, session.log.decisions([step]), step)
