@@ -111,7 +111,9 @@ def test_the_commands_for_one_bandit_work_together(shop):
     assert shop("add-arm", "shop", "blue").stdout == "blue is in service now: arms red, green, blue\n"
     asked = [json.loads(line) for line in shop("ask", "shop", "-n", 2, "--json").stdout.splitlines()]
     assert [made["arm"] for made in asked] == ["green", "blue"]
-    assert asked[0].keys() == {"id", "step", "arm", "explored", "propensity", "holdout", "reason", "data"}
+    assert asked[0].keys() == {
+        *("id", "step", "arm", "explored", "propensity", "holdout", "again", "reason", "data"),
+    }
     assert (asked[0]["step"], asked[0]["explored"], asked[0]["data"]["kind"]) == (2, True, "forced")
     assert shop("remove-arm", "shop", "green").stdout == "green is out of service now: arms red, blue\n"
     assert shop("tell", "shop", asked[0]["id"], "1").stdout.startswith("kept for history")
@@ -837,3 +839,49 @@ def test_a_propensity_that_is_none_has_its_line(shop, cell):
     assert done.returncode == 2
     assert f"line 4, column propensity: '{cell}' is no probability" in done.stderr
     assert decided() == 0
+
+
+# What an experiment needs.
+
+
+def test_units_requests_metrics_and_corrections(shop):
+    first = shop("ask", "shop", "--unit", "ann").stdout.split("\t")[0]
+    assert shop("ask", "shop", "--unit", "ann").stdout.split("\t")[0] == first
+    second = shop("ask", "shop", "--request", "r").stdout.split("\t")[0]
+    assert shop("ask", "shop", "--request", "r").stdout.split("\t")[0] == second
+    assert shop("tell", "shop", first, "1").stdout == "learned\n"
+    assert shop("tell", "shop", first, "0", "--replace").stdout.startswith("learned in the place")
+    assert shop("tell", "shop", first, "1", "--metric", "signup").stdout.startswith("kept for history")
+    assert shop("metrics", "shop").stdout == "signup\tred\t1\t1\t-inf\tinf\n"
+    refused = shop("ask", "shop", "-n", 2, "--unit", "ann")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    Path("rewards.csv").write_text(f"decision,reward\n{second},1\n")
+    assert shop("tell", "shop", "--file", "rewards.csv", "--replace").returncode == 2
+
+
+def test_rewards_that_add_up(brigand):
+    assert brigand("create", "x", "--arm", "a", "--accumulate", "3600").returncode == 0
+    decision = brigand("ask", "x").stdout.split("\t")[0]
+    for said in ("added to", "told before"):
+        assert brigand("tell", "x", decision, "2.5", "--request", "order-17").stdout.startswith(said)
+
+
+def test_pause_resume_end_and_the_audit(shop):
+    assert shop("pause", "shop", "--by", "Ann", "--note", "sale").stdout == "shop is paused\n"
+    paused = shop("ask", "shop")
+    assert (paused.returncode, paused.stderr.count("\n")) == (2, 1)
+    assert "paused" in paused.stderr
+    assert shop("resume", "shop").stdout == "shop is serving\n"
+    assert shop("end", "shop", "green").returncode == 2  # there is nobody who says yes
+    assert shop("end", "shop", "green", "--yes").stdout == "shop is ended: every ask gets green\n"
+    assert shop("ask", "shop").stdout.split("\t")[1] == "green"
+    assert shop("note", "shop", "it was green", "--by", "Bob").returncode == 0
+    rows = [line.split("\t")[1:] for line in shop("audit", "shop").stdout.splitlines()]
+    assert rows == [
+        ["", "add", "red", ""],
+        ["", "add", "green", ""],
+        ["Ann", "pause", "", "sale"],
+        ["", "resume", "", ""],
+        ["", "end", "green", ""],
+        ["Bob", "note", "", "it was green"],
+    ]

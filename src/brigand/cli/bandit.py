@@ -35,6 +35,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The bandit's name in 
 Store = Annotated[
     str, typer.Option(envvar="BRIGAND_STORE", help="URL of the store, or the path of its SQLite file.")
 ]
+By = Annotated[str | None, typer.Option(metavar="WHO", help="Who does it, for the audit.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the audit.")]
 DEFAULT_STORE = "sqlite:///brigand.db"
 _allowed: list[str] = []  # modules, for all commands of this process
 
@@ -61,7 +63,9 @@ def bandit(
 BECAME = {
     "learned": "learned",
     "repeated": "told before: nothing changed",
-    "history": "kept for history: its arm was removed, or a default value was learned before",
+    "history": "kept for history: its arm was removed, its time was over, or it is another metric",
+    "added": "added to the decision's reward, which is learned when its time is over",
+    "replaced": "learned in the place of the reward that was told before",
 }
 
 
@@ -94,6 +98,13 @@ def create(
     floor: Annotated[
         float, typer.Option(metavar="PROBABILITY", help="The least that each arm is chosen with.")
     ] = 0.0,
+    accumulate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Rewards of a decision add up for so long, then they are learned."
+        ),
+    ] = None,
+    units: Annotated[str, typer.Option(help="How units are kept: hashed or plain.")] = "hashed",
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Make a bandit, and the store if it is not there.
@@ -113,6 +124,8 @@ def create(
         default_reward=default_reward,
         holdout=holdout,
         floor=floor,
+        accumulate=accumulate,
+        units=units,
     )
     with closing(bandit):
         typer.echo(
@@ -127,6 +140,13 @@ def ask(
     among: Annotated[
         list[str] | None, typer.Option(help="An arm that is available now; once for each. By default all.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Whom it is for: it gets its decision again until that has a reward."),
+    ] = None,
+    request: Annotated[
+        str | None, typer.Option(help="A name of the request: asked again, it is the same decision.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line, with the numbers in the reason.")
     ] = False,
@@ -137,7 +157,12 @@ def ask(
     Tell the reward with the id: brigand bandit tell NAME ID REWARD.
     """
     with _opened(store, name) as bandit:
-        decisions = bandit.ask(n, among=among or None)
+        if unit is None and request is None:
+            decisions = bandit.ask(n, among=among or None)
+        elif n == 1:
+            decisions = [bandit.ask(among=among or None, unit=unit, request=request)]
+        else:
+            raise InvalidValueError("--unit and --request are for a single decision, without -n.")
     for made in decisions:
         if as_json:
             typer.echo(json.dumps(made.to_dict()))
@@ -156,6 +181,16 @@ def tell(
         Path | None,
         typer.Option(help="Many rewards, all or none: CSV or Parquet with columns decision and reward."),
     ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Another metric than the reward, which the policy does not learn.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Correct the reward that was told before.")
+    ] = False,
+    request: Annotated[
+        str | None,
+        typer.Option(help="A name of the request, where rewards add up: again, it adds nothing."),
+    ] = None,
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Tell the reward of a decision: in any order, at any time. Telling the same again changes nothing."""
@@ -164,11 +199,13 @@ def tell(
         raise InvalidValueError(f"no such option: {unknown[0]!r}; see brigand bandit tell --help.")
     if (decision is None) != (reward is None) or (decision is None) == (file is None):
         raise InvalidValueError("give a decision's id and its reward, or --file with many of them.")
+    if file is not None and (metric is not None or replace or request is not None):
+        raise InvalidValueError("--metric, --replace and --request are for one decision, not for a --file.")
     if file is not None:
         _tell_all(store, name, file)
     elif decision is not None and reward is not None:
         with _opened(store, name) as bandit:
-            told = bandit.tell(decision, _reward(reward))
+            told = bandit.tell(decision, _reward(reward), metric=metric, replace=replace, request=request)
         typer.echo(BECAME[told])
 
 
@@ -194,11 +231,12 @@ def _tell_all(store: str, name: str, file: Path) -> None:
 def add_arm(
     name: Name,
     arm: Annotated[str, typer.Argument(metavar="ARM", help="The new arm's name.")],
+    by: By = None,
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Put a new arm into service; a name that was removed starts afresh."""
     with _opened(store, name) as bandit:
-        bandit.add_arm(arm)
+        bandit.add_arm(arm, by=by)
         typer.echo(f"{label(arm)} is in service now: arms {labels(bandit.arms())}")
 
 
@@ -206,12 +244,84 @@ def add_arm(
 def remove_arm(
     name: Name,
     arm: Annotated[str, typer.Argument(metavar="ARM", help="The arm's name.")],
+    by: By = None,
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Take an arm out of service: it is never chosen again, and rewards that still come are history."""
     with _opened(store, name) as bandit:
-        bandit.remove_arm(arm)
+        bandit.remove_arm(arm, by=by)
         typer.echo(f"{label(arm)} is out of service now: arms {labels(bandit.arms())}")
+
+
+@app.command()
+def pause(name: Name, note: Why = "", by: By = None, store: Store = DEFAULT_STORE) -> None:
+    """Choose no arms until 'resume'; rewards can be told."""
+    with _opened(store, name) as bandit:
+        bandit.pause(by=by, note=note)
+        typer.echo(f"{label(name)} is {bandit.status}")
+
+
+@app.command()
+def resume(name: Name, note: Why = "", by: By = None, store: Store = DEFAULT_STORE) -> None:
+    """Go on after 'pause'."""
+    with _opened(store, name) as bandit:
+        bandit.resume(by=by, note=note)
+        typer.echo(f"{label(name)} is {bandit.status}")
+
+
+@app.command()
+def end(
+    name: Name,
+    arm: Annotated[str, typer.Argument(metavar="ARM", help="What every ask gets from now on.")],
+    note: Why = "",
+    by: By = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """End with an arm, for good: no decision is logged any more."""
+    confirm(f"end {name!r} with {arm!r} for good", yes)
+    with _opened(store, name) as bandit:
+        bandit.end(arm, by=by, note=note)
+        typer.echo(f"{label(name)} is {bandit.status}: every ask gets {label(arm)}")
+
+
+@app.command()
+def note(
+    name: Name,
+    text: Annotated[str, typer.Argument(metavar="TEXT")],
+    by: By = None,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Note something for the audit."""
+    with _opened(store, name) as bandit:
+        bandit.note(text, by=by)
+
+
+@app.command()
+def audit(name: Name, store: Store = DEFAULT_STORE) -> None:
+    """Print who changed what and when: time, who, what, which arm and why, between tabs."""
+    from brigand.live import status
+
+    with _opened(store, name) as bandit:
+        for row in status.rows(bandit):
+            texts = (row["by"], row["action"], row["arm"], row["note"])
+            typer.echo("\t".join([row["at"].isoformat(timespec="seconds"), *map(visible, texts)]))
+
+
+@app.command()
+def metrics(
+    name: Name,
+    level: Annotated[float, typer.Option(help="Of each interval.")] = 0.95,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Print other metrics than the reward by arm: number, mean and interval, between tabs."""
+    from brigand.live.metrics import rows
+
+    with _opened(store, name) as bandit:
+        found = rows(bandit, level)
+    for row in found:
+        numbers = [f"{row[key]:.4g}" for key in ("mean", "lower", "upper")]
+        typer.echo("\t".join([visible(row["metric"]), label(row["arm"]), f"{row['told']:,}", *numbers]))
 
 
 @app.command("list")

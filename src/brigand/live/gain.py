@@ -92,15 +92,22 @@ def gain_of(
     """Return the gain by rewards in their order, and which of their decisions were in the holdout."""
     low, high = support
     n, chance = len(rewards), int(by_chance.sum())
-    before = (np.cumsum(rewards) - rewards) / np.maximum(np.arange(n), 1)
     exact = math.isfinite(low) and math.isfinite(high)
-    before[:1] = 0.5 * (low + high) if exact else 0.0
-    differences = (rewards - before) * np.where(by_chance, -1.0 / share, 1.0 / (1.0 - share))
+    differences = terms(rewards, by_chance, share, 0.5 * (low + high) if exact else 0.0)
     fewest = min(_unlike(rewards[by_chance]), _unlike(rewards[~by_chance]))
     lower, upper = _interval(differences, fewest, level, share, high - low)
     earned, even = (_mean(some) for some in (rewards[~by_chance], rewards[by_chance]))
     kind = "exact" if exact else "asymptotic"
     return Gain(_mean(differences), lower, upper, earned, even, n - chance, chance, level, kind)
+
+
+def terms(
+    rewards: NDArray[np.float64], by_chance: NDArray[np.bool_], share: float, first: float
+) -> NDArray[np.float64]:
+    """Return D of each decision; `first` is what c is before the first reward."""
+    before = (np.cumsum(rewards) - rewards) / np.maximum(np.arange(len(rewards)), 1)
+    before[:1] = first
+    return (rewards - before) * np.where(by_chance, -1.0 / share, 1.0 / (1.0 - share))
 
 
 def _interval(

@@ -23,6 +23,11 @@ COLUMNS = {
 
 def metrics(bandit: Any, level: float) -> Any:
     """Return what was told of other metrics: see `brigand.Bandit.metrics`."""
+    return report.table(rows(bandit, level), COLUMNS)
+
+
+def rows(bandit: Any, level: float) -> list[dict[str, Any]]:
+    """Return the rows of `metrics` as plain dicts."""
     latest: dict[tuple[int, str], tuple[int, float]] = {}
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
@@ -32,11 +37,11 @@ def metrics(bandit: Any, level: float) -> Any:
     values: dict[tuple[str, int], list[float]] = {}
     for (_, metric), (arm, value) in latest.items():
         values.setdefault((metric, arm), []).append(value)
-    rows = []
+    table = []
     for (metric, arm), told in sorted(values.items()):
         numbers = np.array(told)
         squares = float(((numbers - numbers.mean()) ** 2).sum())
         lower, upper = confidence.asymptotic([len(told)], [numbers.mean()], [squares], level)
         found = (metric, names[arm], len(told), float(numbers.mean()), float(lower[0]), float(upper[0]))
-        rows.append(dict(zip(COLUMNS, found, strict=True)))
-    return report.table(rows, COLUMNS)
+        table.append(dict(zip(COLUMNS, found, strict=True)))
+    return table

@@ -54,11 +54,15 @@ def instead(title: str, engine: Engine) -> Decision:
 
 def audit(bandit: Any) -> Any:
     """Return who changed what, and when: see `brigand.Bandit.audit`."""
+    return report.table(rows(bandit), AUDIT)
+
+
+def rows(bandit: Any) -> list[dict[str, Any]]:
+    """Return the rows of `audit` as plain dicts."""
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
         names += [name_of(event) for _, event in log.arms()]
-        rows = [_row(event, names) for _, event in log.of_kinds(ADD, REMOVE, *STATUS)]
-    return report.table(rows, AUDIT)
+        return [_row(event, names) for _, event in log.of_kinds(ADD, REMOVE, *STATUS)]
 
 
 def _row(event: Event, names: list[str]) -> dict[str, Any]:
