@@ -24,7 +24,7 @@ def play_queue(log, policy, horizon, number, seed, endless=False):
     rng = Stream(seed, policy).generator(number)
     state = policy.start(k, horizon, int(rng.integers(2**63)))
     parameters = policy.parameters(k, horizon)
-    select, pull, learn, *_ = policy.kernels
+    select, pull, learn = policy.kernels[:3]
     arms, rewards, taken = [], [], [0] * k
     while len(arms) < horizon:
         arm = int(select(parameters, *state, np.arange(k), rng))
@@ -49,7 +49,7 @@ def play_rejection(log, policy, horizon, number, seed):
     rng = Stream(seed, policy).generator(number)
     state = policy.start(k, horizon, int(rng.integers(2**63)))
     parameters = policy.parameters(k, horizon)
-    select, pull, learn, miss, _ = policy.kernels
+    select, pull, learn, miss = policy.kernels[:4]
     sets = np.ones((1, k), bool) if log.sets is None else log.sets
     which = np.zeros(len(log), int) if log.available is None else log.available
     least = log.propensity.min()
