@@ -29,9 +29,10 @@ nothing depends on the rewards; if it is found from the log itself, a bias remai
 Intervals
 ---------
 Replications share the log: that they agree says nothing of it. So logs are drawn from the log, with
-replacement: for queues the rewards of each arm, for rejection the rows, put in their order. On each some
-replications are run. The variance between the means of these logs, less what is due to their having fewer
-replications, is that of the estimate (components of variance); the interval is Student's.
+replacement: for queues the rewards of each arm; for rejection, at the place of each row, a row of the same
+twentieth of the log. (Copies that stood side by side would be passed over by a policy that alternates.) On
+each some replications are run. The variance between the means of these logs, less what is due to their having
+fewer replications, is that of the estimate (components of variance); the interval is Student's.
 """
 
 from __future__ import annotations

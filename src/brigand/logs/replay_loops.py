@@ -1,8 +1,8 @@
 """The compiled loops that replay a policy on a log.
 
 Both play n runs in a call. A run is on the log itself, or on one drawn from it: as many rows, with
-replacement, by the run's key (`RESAMPLED`). What a run meets depends on its keys alone, and not on the
-policy: policies are compared on the same queues, and on the same rows thinned.
+replacement, by a key. What a run meets depends on its keys alone, and not on the policy: policies are compared
+on the same queues, and on the same rows thinned.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from brigand.policies.kernels.randomness import uniform_at
 
 ITSELF = -1
 """In the place of a key: the log itself."""
+STRETCHES = 20
+LEAST_ROWS = 100
+"""A log in its order is drawn stretch by stretch, as rates may change; each has so many rows at least."""
 
 
 @jit.kernel
@@ -182,22 +185,18 @@ def rejection_loop(kernels: Kernels) -> Callable[..., int]:
         logged: NDArray[np.float64],
     ) -> int:
         n = len(rewards)
-        times = np.empty(n, np.int32)
+        stretch = max(LEAST_ROWS, -(-n // STRETCHES))
         rows = np.arange(n).astype(np.int32)
         of, mean = ITSELF, mean_of(rewards)
         for run in range(len(headers)):
             if drawn[run] != of:
                 of = drawn[run]
-                times[:] = 1 if of < 0 else 0
-                if of >= 0:
-                    for i in range(n):
-                        times[int(uniform_at(of, i) * n)] += 1
-                place, mean = 0, 0.0
+                mean = 0.0
                 for i in range(n):
-                    mean += times[i] * rewards[i]
-                    for _ in range(times[i]):
-                        rows[place] = i
-                        place += 1
+                    first = i // stretch * stretch
+                    size = min(stretch, n - first)
+                    rows[i] = first + int(uniform_at(of, i) * size) if of >= 0 else i
+                    mean += rewards[rows[i]]
                 mean /= n
             logged[run] = mean
             header, arms = headers[run], states[run]
