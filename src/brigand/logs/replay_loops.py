@@ -1,8 +1,8 @@
 """The compiled loops that replay a policy on a log.
 
 Both play n runs in a call. A run is on the log itself, or on one drawn from it: as many rows, with
-replacement, by a key. What a run meets depends on its keys alone, and not on the policy: policies are compared
-on the same queues, and on the same rows thinned.
+replacement, by a key. What a run meets depends on its keys alone, and not on the policy: policies are
+compared on the same queues, and on the same rows thinned.
 """
 
 from __future__ import annotations
