@@ -14,6 +14,7 @@ import many_pieces
 import others
 import processes
 import reading
+import replays
 import serving
 import skipping
 import speed
@@ -24,7 +25,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate"),
+    *("live", "stores", "long", "studies", "logs", "evaluate", "replay"),
 )
 
 
@@ -50,6 +51,7 @@ def main():
         "long": lambda: long_logs.report(out),
         "studies": lambda: many_pieces.report(out),
         "logs": lambda: reading.report(out),
+        "replay": lambda: replays.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

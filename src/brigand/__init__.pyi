@@ -42,6 +42,8 @@ from .live.segments import Bandits as Bandits
 from .logs.arm_means import ArmMeans as ArmMeans, arm_means as arm_means
 from .logs.evaluate import Evaluation as Evaluation, evaluate as evaluate
 from .logs.log import Log as Log
+from .logs.replay import replay as replay
+from .logs.replayed import Replay as Replay
 from .policies.base import (
     BoundedPolicy as BoundedPolicy,
     Estimated as Estimated,

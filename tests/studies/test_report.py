@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import brigand as br
 from brigand.cli import results as commands
 from brigand.figures import style
-from brigand.studies.report import inline_svg, report, write_report
+from brigand.figures.page import inline_svg
+from brigand.studies.report import report, write_report
 from brigand.studies.results import StudyResults
 from brigand.studies.run import run_study
 

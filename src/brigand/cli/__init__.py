@@ -105,6 +105,7 @@ def _register() -> None:
         evaluate,
         log,
         paper,
+        replay,
         results,
         store,
         studies,
@@ -130,6 +131,7 @@ def _register() -> None:
     app.add_typer(bandit.app, name="bandit")
     app.add_typer(store.app, name="store")
     app.add_typer(log.app, name="log")
+    app.command("replay")(replay.replay)
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from brigand.cli.bandit_text import visible
 from brigand.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from brigand.figures.page import Table
+
+COLOURS = {"better": "green", "worse": "red"}
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -36,3 +43,20 @@ def confirm(what: str, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InvalidValueError(f"{what}? Say so with --yes.")
     typer.confirm(f"{what[0].upper()}{visible(what[1:])}?", abort=True)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table, its notes below it."""
+    shown = RichTable(
+        title=visible(table.title),
+        title_justify="left",
+        caption="\n".join(map(visible, table.notes)),
+        caption_justify="left",
+    )
+    for column in table.columns:
+        text = column in ("policy", "verdict")
+        shown.add_column(visible(column), justify="left" if text else "right", overflow="fold")
+    for row in table.rows:
+        cells = (visible(cell.text) for cell in row)
+        shown.add_row(*(Text(cell, COLOURS.get(cell, "")) for cell in cells))
+    console.print(shown)

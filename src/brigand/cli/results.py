@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from brigand.cli.bandit_text import visible
-from brigand.cli.console import make_console, say, say_where
+from brigand.cli.console import make_console, print_table, say, say_where
 from brigand.cli.studies import Folder
 from brigand.files import make_folder
 
 if TYPE_CHECKING:
-    from brigand.studies.regret_tables import Table
     from brigand.studies.results import StudyResults
 
 Problem = Annotated[
@@ -32,7 +30,6 @@ Where = Annotated[
     typer.Option(help="Only what was swept over so: 'window > 100'; several must all hold."),
 ]
 Every = Annotated[bool, typer.Option("--all", help="Every problem one by one, however many there are.")]
-COLOURS = {"better": "green", "worse": "red"}
 
 
 def compare(
@@ -67,7 +64,7 @@ def compare(
         for table in (summary_table(shown, summary, name), comparison_table(shown, compared, name))
     ]
     for table in said_once(tables):
-        _print(console, table)
+        print_table(console, table)
     _say_some(console, shown, results)
     _say_left_out(console, results)
 
@@ -145,20 +142,3 @@ def _say_left_out(console: Console, results: StudyResults) -> None:
     """Say what of a study is not complete."""
     if results.left_out:
         console.print(Text(visible(results.left_out), "yellow"), highlight=False, soft_wrap=True)
-
-
-def _print(console: Console, table: Table) -> None:
-    """Print a table, its notes below it."""
-    shown = RichTable(
-        title=visible(table.title),
-        title_justify="left",
-        caption="\n".join(map(visible, table.notes)),
-        caption_justify="left",
-    )
-    for column in table.columns:
-        text = column in ("policy", "verdict")
-        shown.add_column(visible(column), justify="left" if text else "right", overflow="fold")
-    for row in table.rows:
-        cells = (visible(cell.text) for cell in row)
-        shown.add_row(*(Text(cell, COLOURS.get(cell, "")) for cell in cells))
-    console.print(shown)

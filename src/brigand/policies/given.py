@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 
@@ -38,3 +41,21 @@ def policy_of(name: str, value: object) -> Policy:
     raise InvalidValueError(
         f"{name} must be a policy such as ForcedExploration(Linear()) or UCB1(0, 1), not {value!r}."
     )
+
+
+def policies_of(policies: Mapping[str, Any]) -> dict[str, Policy]:
+    """Return policies by names of the user's, in the order given, each given as `policy_of` says.
+
+    Raises
+    ------
+    UnknownNameError, InvalidValueError
+        There is none, a name is no text, or as `policy_of`.
+    """
+    if not isinstance(policies, Mapping) or not policies:
+        raise InvalidValueError(f"policies must be a dict of name to policy, not {policies!r}.")
+    checked = {}
+    for name, policy in policies.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidValueError(f"a policy's name must be a non-empty string, not {name!r}.")
+        checked[name] = policy_of(repr(name), policy)
+    return checked

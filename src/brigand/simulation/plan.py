@@ -14,7 +14,7 @@ from brigand import checks
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
-from brigand.policies.given import policy_of
+from brigand.policies.given import policies_of
 from brigand.rng import check_seed
 
 CHECKPOINTS_PER_DECADE = 24
@@ -124,16 +124,11 @@ def check_sum(source: str, reward: float, horizon: int) -> None:
 
 
 def _check_policies(policies: Mapping[str, Policy], environment: Environment) -> dict[str, Policy]:
-    if not isinstance(policies, Mapping) or not policies:
-        raise InvalidValueError(f"policies must be a dict of name to policy, not {policies!r}.")
-    checked = {}
-    for name, policy in policies.items():
-        if not isinstance(name, str) or not name:
-            raise InvalidValueError(f"a policy's name must be a non-empty string, not {name!r}.")
-        checked[name] = policy_of(repr(name), policy)
+    checked = policies_of(policies)
+    for policy in checked.values():
         for arms in environment.phases:
             for k, arm in enumerate(arms):
-                checked[name].check_rewards(*arm.support, f"arm {k}, {arm!r},")
+                policy.check_rewards(*arm.support, f"arm {k}, {arm!r},")
     return checked
 
 

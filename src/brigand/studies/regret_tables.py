@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from brigand.figures.page import Cell, Table
 from brigand.simulation.results import LEVEL
 from brigand.studies.compare import Comparison
 from brigand.studies.pooled import Pooled
@@ -15,32 +16,6 @@ from brigand.words import INTERVAL, counted, number, share
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Cell(NamedTuple):
-    """A cell: its text, and the number by which it is sorted, if it is one."""
-
-    text: str
-    value: float | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with a row for each policy.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : list of tuple of Cell
-    notes : list of str
-        What must be known to read it.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
-    notes: list[str]
 
 
 def summary_table(results: StudyResults, summary: pd.DataFrame, problem: str) -> Table:

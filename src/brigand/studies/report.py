@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
-import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
-from brigand.figures import style, text
+from brigand.figures import text
+from brigand.figures.page import inline_svg, render
 from brigand.files import atomic
 from brigand.studies.draw import Drawing, drawings
 from brigand.studies.folder import STUDY
@@ -27,9 +22,6 @@ from brigand.studies.regret_tables import (
     title,
 )
 from brigand.studies.results import StudyResults
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LONGEST = 20_000
 """Characters that a description in JSON may have in the report."""
@@ -65,12 +57,9 @@ def report(results: StudyResults, *, every: bool = False) -> str:
     compared = shown.compare()
     summary = shown.summary()
     together = [] if pooled is None else [pooled_table(results, pooled), problems_table(results, pooled)]
-    source = importlib.resources.files("brigand.studies").joinpath("report.html.j2").read_text("utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     names = shown.problems
-    return environment.from_string(source).render(
+    return render(
+        "studies/report.html.j2",
         name=results.name,
         description=results.manifest.get("description", ""),
         facts=_facts(results, compared.baseline),
@@ -87,43 +76,6 @@ def report(results: StudyResults, *, every: bool = False) -> str:
         folder=results.folder.name,
         left_out=results.left_out,
     )
-
-
-def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
-    """Return a figure as an ``<svg>`` element for use within HTML.
-
-    Parameters
-    ----------
-    figure : Figure
-    prefix : str
-        Goes before every id, so that several figures in one page do not share any.
-    label : str
-        What is read to those who cannot see it.
-    """
-    root = ET.fromstring(style.svg(figure))
-    for parent in list(root.iter()):
-        for child in list(parent):
-            # Metadata are links, and a style sheet would hold for the whole page.
-            if child.tag.endswith(("}metadata", "}style")):
-                parent.remove(child)
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]  # HTML knows no namespaces
-        element.attrib = {
-            key.rpartition("}")[2]: _with_prefix(key.rpartition("}")[2], value, prefix)
-            for key, value in element.attrib.items()
-        }
-    root.set("style", "stroke-linejoin: round; stroke-linecap: butt")  # the style sheet that went
-    root.set("role", "img")
-    root.set("aria-label", label)
-    return Markup(ET.tostring(root, encoding="unicode"))
-
-
-def _with_prefix(key: str, value: str, prefix: str) -> str:
-    if key == "id":
-        return prefix + value
-    if key == "href" and value.startswith("#"):
-        return f"#{prefix}{value[1:]}"
-    return re.sub(r"url\(#", f"url(#{prefix}", value)
 
 
 def _figure(place: int, drawing: Drawing) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""What policies would have earned on a log: reward so far, and how much of the log each used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from brigand.figures import layout, style
+from brigand.figures.text import label as label_of, labels, typed
+
+PER = 1000
+"""Decisions that the reward is of."""
+RAN = style.Line("0.35", (0, (1.5, 1.2)), "")
+"""What really ran, in grey."""
+AXES = {
+    "queue": "decisions so far",
+    "rejection": "rows of the log so far",
+    "resample": "decisions so far, simulated",
+}
+SETTLED = 0.3
+"""The reward axis shows all of the bands from this share of the horizontal axis on: before, they are wide."""
+
+
+def replay(found: Any, title: str = "") -> Figure:
+    """Draw what policies earned in a replay, in two panels.
+
+    Left: reward per 1,000 decisions so far, of each policy and of what really ran, with 95 % bands.
+    Right: the share of the log's rows that a run used; left out for a simulation, which uses none.
+
+    Parameters
+    ----------
+    found : brigand.Replay
+    title : str
+    """
+    with mpl.rc_context(style.STYLE):
+        used = found.method != "resample"
+        figure = style.new_figure(8.4 if used else 5.6, 3.4)
+        panels = figure.subplots(1, 2 if used else 1, squeeze=False, width_ratios=[3, 1] if used else [1])[0]
+        _draw_reward(panels[0], found)
+        if used:
+            _draw_use(panels[1], found)
+        if title:
+            figure.suptitle(typed(title), fontsize=10)
+        layout.add_legend(figure, *labels(panels[0]))
+        return figure
+
+
+def _draw_reward(axes: Axes, found: Any) -> None:
+    lines = [(name, one.line, style.line(place)) for place, (name, one) in enumerate(found.replayed.items())]
+    last = max(int(line.marks[-1]) for _, line, _ in lines)
+    shown = []
+    for name, line, look in [*lines, ("what really ran", found.logged, RAN)]:
+        _draw_line(axes, line, look, label_of(name))
+        settled = line.marks >= SETTLED * line.marks[-1]
+        shown += [PER * values[settled] for values in (line.reward, line.lower, line.upper)]
+    values = np.concatenate(shown)
+    low, high = np.nanmin(values), np.nanmax(values)
+    axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+    axes.set_xlim(0, last)
+    style.step_axis(axes, last)
+    axes.set_xlabel(AXES[found.method])
+    axes.set_ylabel(f"reward per {PER:,} decisions, 95 % bands")
+
+
+def _draw_line(axes: Axes, line: Any, look: Any, label: str) -> None:
+    axes.plot(line.marks, PER * line.reward, color=look.color, linestyle=look.linestyle, label=label)
+    # The end is marked: a queue ends where an arm is out of rewards.
+    end: Any = {"color": look.color, "marker": look.marker, "markersize": 5, "clip_on": False}
+    axes.plot(line.marks[-1:], PER * line.reward[-1:], **end)
+    if not np.isnan(line.lower).all():
+        axes.fill_between(
+            line.marks, PER * line.lower, PER * line.upper, color=look.color, alpha=0.12, linewidth=0
+        )
+
+
+def _draw_use(axes: Axes, found: Any) -> None:
+    names = list(found.replayed)
+    shares = [found.replayed[name].matched / found.rows for name in names]
+    axes.barh(range(len(names)), shares, 0.6, color=[style.line(place).color for place in range(len(names))])
+    for place, share in enumerate(shares):
+        axes.annotate(
+            f"{share:.1%}", (share, place), (3, 0), textcoords="offset points", va="center", fontsize=8
+        )
+    layout.name_rows(axes, names)
+    axes.set_xlim(0, 1.35 * max(shares))
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0 if max(shares) > 0.04 else 1))
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3))
+    axes.set_xlabel("share of the log\nthat a run used")
