@@ -12,15 +12,23 @@ import typer
 from brigand.cli.bandit import stoppable
 from brigand.cli.bandit_text import visible
 from brigand.cli.console import make_console
+from brigand.cli.log_columns import (
+    Arm,
+    Available,
+    LogFile,
+    Propensity,
+    Reward,
+    Segment,
+    Skip,
+    Time,
+    TimeUnit,
+    given,
+)
 from brigand.errors import InvalidValueError, ResultFileError
 
 
-def _column(what: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=what)
-
-
 def evaluate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its name ends in .csv, .csv.gz or .parquet.")],
+    file: LogFile,
     target: Annotated[
         list[str],
         typer.Option(
@@ -28,12 +36,14 @@ def evaluate(
             "probabilities by arm, or by segment and arm."
         ),
     ],
-    arm: Annotated[str, _column("What was chosen.")] = "arm",
-    reward: Annotated[str, _column("What came of it: a number.")] = "reward",
-    propensity: Annotated[str | None, _column("Probability with which the arm was chosen.")] = None,
-    time: Annotated[str | None, _column("When it was chosen: ISO 8601.")] = None,
-    segment: Annotated[str | None, _column("What the decision was made for: a country, a page.")] = None,
-    available: Annotated[str | None, _column("Arms that were available: a|b|c.")] = None,
+    arm: Arm = "arm",
+    reward: Reward = "reward",
+    propensity: Propensity = None,
+    time: Time = None,
+    segment: Segment = None,
+    available: Available = None,
+    time_unit: TimeUnit = None,
+    skip: Skip = False,
     interval: Annotated[
         str, typer.Option(help="bootstrap, normal; bernstein, anytime, which need --support.")
     ] = "bootstrap",
@@ -53,19 +63,12 @@ def evaluate(
     from brigand.logs.evaluate import evaluate as value_of
     from brigand.logs.log import Log
 
-    columns = {
-        "arm": arm,
-        "reward": reward,
-        "propensity": propensity,
-        "time": time,
-        "segment": segment,
-        "available": available,
-    }
-    given: Any = {name: value for name, value in columns.items() if value is not None}
+    columns = {"arm": arm, "reward": reward, "propensity": propensity, "time": time}
+    columns |= {"segment": segment, "available": available, "time_unit": time_unit}
     rule = _rule(target)
     with stoppable("nothing was written"), make_console(stderr=True).status("evaluating"):
         found = value_of(
-            Log.read(file, **given),
+            Log.read(file, **given(skip, **columns)),
             rule,
             interval=interval,
             support=support,

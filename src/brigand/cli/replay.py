@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from brigand.cli.bandit import stoppable
 from brigand.cli.console import make_console, print_table, say_where
-
-
-def _column(what: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=what)
+from brigand.cli.log_columns import Arm, Available, LogFile, Propensity, Reward, Skip, Time, TimeUnit, given
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Its name ends in .csv, .csv.gz or .parquet.")],
+    file: LogFile,
     policy: Annotated[
         list[str], typer.Option(help="A name of 'brigand policies'; may be given several times.")
     ],
@@ -37,15 +34,13 @@ def replay(
     least: Annotated[int, typer.Option(help="So many rows must count, for 'rejection'.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of shuffles and choices.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads. By default all processors.")] = None,
-    arm: Annotated[str, _column("What was chosen.")] = "arm",
-    reward: Annotated[str, _column("What came of it: a number.")] = "reward",
-    propensity: Annotated[str | None, _column("Probability with which the arm was chosen.")] = None,
-    time: Annotated[str | None, _column("When it was chosen: ISO 8601.")] = None,
-    available: Annotated[str | None, _column("Arms that were available: a|b|c.")] = None,
-    time_unit: Annotated[
-        str | None, typer.Option(metavar="s|ms|us", help="Of times that are numbers, since 1970.")
-    ] = None,
-    skip: Annotated[bool, typer.Option("--skip", help="Leave bad rows out.")] = False,
+    arm: Arm = "arm",
+    reward: Reward = "reward",
+    propensity: Propensity = None,
+    time: Time = None,
+    available: Available = None,
+    time_unit: TimeUnit = None,
+    skip: Skip = False,
 ) -> None:
     """Replay policies that learn on a log: what they would have earned.
 
@@ -57,17 +52,12 @@ def replay(
     from brigand.logs.replay_files import prepare, table, write
 
     prepare(out)
-    options: Any = {
-        "propensity": propensity,
-        "time": time,
-        "available": available,
-        "time_unit": time_unit,
-    }
-    given: Any = {name: value for name, value in options.items() if value is not None}
+    columns = {"arm": arm, "reward": reward, "propensity": propensity, "time": time}
+    columns |= {"available": available, "time_unit": time_unit}
     console = make_console()
     with stoppable("nothing was written"):
         with make_console(stderr=True).status("reading"):
-            log = Log.read(file, arm=arm, reward=reward, errors="skip" if skip else "raise", **given)
+            log = Log.read(file, **given(skip, **columns))
         with Progress(
             TextColumn("replaying"),
             BarColumn(),
