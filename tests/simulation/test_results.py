@@ -1,5 +1,6 @@
 """Results: labels, statistics, provenance; files that are whole or refused."""
 
+import gc
 import json
 import os
 import pickle
@@ -203,16 +204,19 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["x.txt"]
 
 
-def test_a_full_disk_is_one_clear_error_and_leaves_nothing(results, tmp_path):
+@pytest.mark.parametrize("suffix", ["nc", "png", "svg", "pdf"])
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(results, tmp_path, suffix):
     """A limit on file sizes stands for a full disk: the write fails half-way."""
+    path = tmp_path / f"x.{suffix}"
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     import signal
 
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
     try:
-        with pytest.raises(br.ResultFileError, match=r"x\.nc' cannot be written"):
-            results.save(tmp_path / "x.nc")
+        with pytest.raises(br.ResultFileError, match=rf"x\.{suffix}' cannot be written"):
+            results.save(path) if suffix == "nc" else results.plot(path)
+        gc.collect()  # nothing complains later
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         signal.signal(signal.SIGXFSZ, old)

@@ -76,7 +76,7 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     label : str
         What is read to those who cannot see it.
     """
-    root = ET.fromstring(style.svg(figure))
+    root = ET.fromstring(style.content(figure, "svg"))
     for parent in list(root.iter()):
         for child in list(parent):
             # Metadata are links, and a style sheet would hold for the whole page.

@@ -90,11 +90,12 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def svg(figure: Figure) -> bytes:
-    """Return a figure as an SVG file."""
+def content(figure: Figure, suffix: str) -> bytes:
+    """Return a figure as a file of one of the `FORMATS`, the same bytes every time."""
     buffer = io.BytesIO()
+    metadata = {"CreationDate": None} if suffix == "pdf" else {"Date": None} if suffix == "svg" else None
     with mpl.rc_context(STYLE), text.fonts(figure):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
     return buffer.getvalue()
 
 
@@ -103,8 +104,9 @@ def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMA
     paths = []
     for suffix in formats:
         path = folder / f"{name}.{suffix}"
-        metadata = {"CreationDate": None} if suffix == "pdf" else {"Date": None} if suffix == "svg" else None
-        with mpl.rc_context(STYLE), text.fonts(figure), atomic(path) as temporary:
-            figure.savefig(temporary, format=suffix, dpi=200, metadata=metadata)
+        # In memory: Matplotlib's writer of PDFs hides that a disk is full behind an error of its own.
+        drawn = content(figure, suffix)
+        with atomic(path) as temporary:
+            temporary.write_bytes(drawn)
         paths.append(path)
     return paths

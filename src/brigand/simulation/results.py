@@ -260,8 +260,8 @@ def write_netcdf(dataset: xr.Dataset, target: Path) -> Path:
     content = io.BytesIO()
     with h5netcdf.File(content, "w") as file:
         dataset.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=compressed)
-    with atomic(target) as temporary, content.getbuffer() as view:
-        temporary.write_bytes(view)
+    with atomic(target) as temporary:
+        temporary.write_bytes(content.getvalue())
     return target
 
 

@@ -270,7 +270,8 @@ def on_threads(todo: Iterator[Piece], threads: int) -> Iterator[tuple[Piece, byt
 
 
 def _done(running: dict[Future[bytes], Piece]) -> Iterator[tuple[Piece, bytes]]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
+    done = wait(running, return_when=FIRST_COMPLETED).done
+    for future in [future for future in running if future in done]:  # in the order of the study
         yield running.pop(future), future.result()
 
 
