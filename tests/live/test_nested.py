@@ -52,12 +52,12 @@ def scene_signals(place, hits):
         def handle(*_):
             if not waiting:  # several may come during one ask
                 return
+            decision = waiting.pop()  # now: the next one may come during this tell
             try:
-                bandit.tell(waiting[-1], 0.5)
+                bandit.tell(decision, 0.5)
                 outcomes["told"] += 1
             except br.StorageError as error:
                 outcomes["refused" if "in the middle of another call" in str(error) else "wrong"] += 1
-            waiting.pop()
 
         signal.signal(signal.SIGALRM, handle)
         signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
