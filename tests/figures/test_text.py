@@ -115,6 +115,7 @@ def test_what_no_font_has_is_warned_of_once(tmp_path):
     figure = studies.curves(curves("緑のボタン", "赤"), "ボタン", "5 runs")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # of pyparsing, by old Matplotlib
         for suffix in style.FORMATS:
             style.save(figure, tmp_path, "x", [suffix])
     messages = {str(warning.message) for warning in caught}

@@ -159,7 +159,8 @@ def test_connections_that_the_server_closes_are_replaced(url, postgres):
                 time.sleep(0.1)
                 writing.append([ask(3)], last)
 
-        with pytest.raises(StorageError, match="was shut down meanwhile: terminating connection"):
+        # psycopg 3.2.1 passes on what the server says, but not its SQLSTATE.
+        with pytest.raises(StorageError, match=r"(meanwhile|reached): .*terminating connection"):
             cut_off()
         assert bandit.ask().step == 3
         assert len(bandit.history()) == 3
