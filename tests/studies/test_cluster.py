@@ -14,6 +14,7 @@ from brigand.studies.cluster import LARGEST_BATCH, batches
 from brigand.studies.run import run_study
 from brigand.studies.work import STEPS, Piece
 from cli.command import PROGRAM
+from studies.packed import blocks
 
 STUDY = """\
 name: cluster
@@ -63,11 +64,6 @@ def start():
     for process in running:
         process.kill()
         process.wait()
-
-
-def blocks(folder):
-    paths = (folder / "pieces").rglob("*.block")
-    return {path.name: path.read_bytes() for path in paths if not path.name.startswith(".")}
 
 
 @pytest.mark.full

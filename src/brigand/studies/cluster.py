@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import logging
 import time
 import warnings
@@ -142,6 +143,7 @@ def _wait_for_workers(client: Any, address: str) -> None:
 @contextmanager
 def _client(distributed: Any, address: str) -> Iterator[Any]:
     """Connect to a cluster, or start one that ends with this."""
+    gc.collect()  # were a client that found no scheduler collected while this one starts, both would wait
     if not address.startswith(LOCAL):
         try:
             client = distributed.Client(address, timeout=TIMEOUT)

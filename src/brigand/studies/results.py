@@ -575,13 +575,13 @@ class StudyResults:
 
     def _lacks(self, block: Block, problem: str, policy: str) -> bool:
         """Return whether something that is wanted of a block is not there."""
+        kept = self._kept.kept(block.key)
+        if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
+            return True
+        steps = self._problems[problem]["checkpoints"]
+        if kept.steps == digest(steps):
+            return False
         try:
-            kept = self._kept.kept(block.key)
-            if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
-                return True
-            steps = self._problems[problem]["checkpoints"]
-            if kept.steps == digest(steps):
-                return False
             return not set(steps) <= set(self._kept.get(block.key, ("steps",))[1]["steps"].tolist())
         except DamagedBlockError:
             return True
