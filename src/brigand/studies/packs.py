@@ -109,17 +109,17 @@ class Packs:
         """
         there = dict(_files(self.folder))
         if gone := self._read.keys() - there.keys():
-            self._forget(gone)
+            self._forget(gone, self._places)
         for path, size in there.items():
             if path not in self._read or (path.suffix == ".log" and size > self._read[path]):
                 self._scan(path)
 
-    def _forget(self, gone: Collection[Path]) -> None:
+    def _forget(self, gone: Collection[Path], keys: Collection[str]) -> None:
         for path in gone:
             del self._read[path]
         self._damage = {at: stretch for at, stretch in self._damage.items() if stretch.path not in gone}
-        for key, places in list(self._places.items()):
-            self._places[key] = [place for place in places if place.path not in gone]
+        for key in list(keys):
+            self._places[key] = [place for place in self._places[key] if place.path not in gone]
             if not self._places[key]:
                 del self._places[key]
 
@@ -350,7 +350,7 @@ class Packs:
                 if path.suffix == ".block":
                     with suppress(OSError):
                         path.parent.rmdir()
-        self._forget([path for path in files if path in self._read])
+        self._forget(files & self._read.keys(), keys)
         self._read[pack] = pack.stat().st_size if written else 0
         for key, begin, length, what in written:
             self._places.setdefault(key, []).append(Place(pack, begin, length, what))
