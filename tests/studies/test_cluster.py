@@ -10,7 +10,7 @@ import time
 import pytest
 
 import brigand as br
-from brigand.studies.cluster import LARGEST_BATCH, batches
+from brigand.studies.cluster import LARGEST_BATCH, LONG, _kind, _steps, batches
 from brigand.studies.run import run_study
 from brigand.studies.work import STEPS, Piece
 from cli.command import PROGRAM
@@ -27,20 +27,23 @@ policies: [FE-Exp, UCB1]
 
 
 def piece(number, runs=1, horizon=10):
-    return Piece({"parts": [[0, 0, runs]], "horizon": horizon}, str(number))
+    task = {"parts": [[0, 0, runs]], "horizon": horizon, "policy": {"type": "UCB1"}, "method": "step"}
+    return Piece(task, str(number))
 
 
 def test_small_pieces_travel_together_and_large_ones_alone():
-    small = [piece(number) for number in range(5000)]
-    made = list(batches(iter(small)))
+    small = [piece(number) for number in range(20_000)]
+    made = list(batches(iter(small), {}))
     assert [one for batch in made for one in batch] == small
     sizes = [len(batch) for batch in made]
     assert sizes[:16] == [1] * 16  # so that all workers begin
     assert sizes[:-1] == sorted(sizes[:-1])
     assert max(sizes) == LARGEST_BATCH
     large = [piece(number, runs=STEPS // 100, horizon=100) for number in range(30)]
-    assert [len(batch) for batch in batches(iter(large))] == [1] * 30
-    assert list(batches(iter([]))) == []
+    assert [len(batch) for batch in batches(iter(large), {})] == [1] * 30
+    assert list(batches(iter([]), {})) == []
+    slow = {_kind(small[0]): LONG / 2 / _steps(small[0])}  # as was measured
+    assert {len(batch) for batch in list(batches(iter(small), slow))[20:-1]} == {2}
 
 
 @pytest.fixture

@@ -206,6 +206,8 @@ def test_of_a_damaged_pack_all_blocks_are_found_that_are_whole(tmp_path, whole, 
     path.write_bytes(content[:start] + new + content[end:])
     if path.read_bytes() == content:
         return
+    Packs(path.parent).fold(tmp_path / "aside")  # by who has not read the blocks themselves
+    path.write_bytes(content[:start] + new + content[end:])
     packs = Packs(path.parent)
     there = {}
     for key in list(packs.keys()):
@@ -220,4 +222,4 @@ def test_of_a_damaged_pack_all_blocks_are_found_that_are_whole(tmp_path, whole, 
     assert len(there) >= len(expected) - 3 - (end - start) // 200
     packs.fold(tmp_path / "aside")
     assert not Packs(path.parent).damage
-    assert set(blocks(tmp_path / "whole")) == set(there)
+    assert blocks(tmp_path / "whole").items() >= there.items()

@@ -106,14 +106,20 @@ class StudyFolder:
         return any(done.get(instance, 0) < end - column for instance, _, end in task["parts"])
 
     def put(self, key: str, task: dict[str, Any], content: bytes) -> None:
-        """Write the runs of a piece of work to those of its block that are there.
+        """Write the runs of a piece of work, as `work` returns them, to those of its block that are there.
 
         Raises
         ------
         ResultFileError
             It cannot be written; what was there stays.
         """
-        self.join(key, task, unpack(content))
+        done = kept.done_by(task)
+        if done is not None and self.kept(key) is None:  # it is a block already
+            self._packs.add(key, kept.with_line(key, task, done, content))
+        else:
+            arrays = unpack(content)
+            del arrays["steps"]
+            self.join(key, task, arrays)
 
     def join(self, key: str, task: dict[str, Any], new: Arrays) -> None:
         """Write runs to those of their block that are there; see `put`."""

@@ -132,6 +132,21 @@ def unpacked(kept: Kept, payload: memoryview, names: Sequence[str] | None = None
 def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arrays) -> bytes:
     """Return the bytes of a block, the same for the same runs."""
     payload = pack({"steps": np.array(task["checkpoints"], np.int64)} | arrays)
+    return with_line(key, task, done, payload)
+
+
+def done_by(task: dict[str, Any]) -> list[int] | None:
+    """Return how many replications of each instance a piece of work makes, if it makes the first ones."""
+    (first, column), done = task["place"], list[int]()
+    for instance, start, end in task["parts"]:
+        if start != column or instance < first + len(done):
+            return None
+        done += [0] * (instance - first - len(done)) + [end - start]
+    return done
+
+
+def with_line(key: str, task: dict[str, Any], done: Sequence[int], payload: bytes) -> bytes:
+    """Return the bytes of a block, of which the arrays are packed."""
     what = {name: value for name, value in task.items() if name not in ("parts", "checkpoints", "pulls")}
     line = {
         "brigand": "block",
@@ -140,7 +155,7 @@ def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arra
         "done": list(done),
         "steps": digest(task["checkpoints"]),
         "checkpoints": len(task["checkpoints"]),
-        "pulls": "pulls" in arrays,
+        "pulls": task["pulls"],
         "size": len(payload),
         "crc": zlib.crc32(payload),
     }

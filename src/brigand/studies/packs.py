@@ -119,9 +119,9 @@ class Packs:
             del self._read[path]
         self._damage = {at: stretch for at, stretch in self._damage.items() if stretch.path not in gone}
         for key in list(keys):
-            self._places[key] = [place for place in self._places[key] if place.path not in gone]
-            if not self._places[key]:
-                del self._places[key]
+            left = [place for place in self._places.pop(key, []) if place.path not in gone]
+            if left:
+                self._places[key] = left
 
     def _scan(self, path: Path) -> None:
         """Read the first lines of the blocks in a file, from where it was read the last time."""
@@ -343,7 +343,7 @@ class Packs:
         except (FileNotFoundError, GoneError):  # somebody else folds
             return True
         if not written:
-            pack.unlink()
+            pack.unlink(missing_ok=True)
         for path in files:
             if path != pack:
                 path.unlink(missing_ok=True)
@@ -351,7 +351,7 @@ class Packs:
                     with suppress(OSError):
                         path.parent.rmdir()
         self._forget(files & self._read.keys(), keys)
-        self._read[pack] = pack.stat().st_size if written else 0
+        self._read[pack] = sum(length + what.size for _, _, length, what in written)
         for key, begin, length, what in written:
             self._places.setdefault(key, []).append(Place(pack, begin, length, what))
         return True
