@@ -39,6 +39,10 @@ def run(
     dask: Annotated[
         str | None, typer.Option(help="A Dask cluster in place of threads: tcp://host:port, or local:2.")
     ] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="How long the Dask cluster may lack any worker; by default 60."),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +63,8 @@ def run(
         if dask is not None:
             raise InvalidValueError("workers are threads of this process; a Dask cluster has its own.")
         checks.integer("workers", workers, 1)
+    if wait is not None:
+        checks.number("wait", wait, 0)
     part = None if shard is None else _part(shard)
     folder = out or study.with_suffix("")
     if check:
@@ -81,6 +87,7 @@ def run(
                 folder,
                 workers=workers,
                 dask=dask,
+                patience=wait,
                 shard=part,
                 announce=lambda load: _announce(console, load),
                 progress=progress,

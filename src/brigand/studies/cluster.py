@@ -15,7 +15,6 @@ import gc
 import json
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -35,6 +34,8 @@ USUAL = 1e-7
 """Seconds a step, as long as nobody knows better."""
 TIMEOUT = 20
 """Seconds to wait for a scheduler."""
+PATIENCE = 60.0
+"""Seconds to wait for a worker."""
 LOOK = 2.0
 """Seconds after which it is looked again how many workers there are: some come late, some go."""
 
@@ -46,7 +47,7 @@ _work: Callable[..., list[tuple[bytes, float]]] = eval(
 )
 
 
-def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]]:
+def on_dask(todo: Iterator[Piece], address: str, patience: float = PATIENCE) -> Iterator[tuple[Piece, bytes]]:
     """Yield pieces as they are done.
 
     Parameters
@@ -55,13 +56,15 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
         Taken from as workers become free.
     address : str
         Of a scheduler, ``tcp://host:8786``; or ``local:N`` for N processes on this machine.
+    patience : float
+        Seconds that the cluster may be without any worker.
 
     Raises
     ------
     InvalidValueError
         Dask is not installed, or there is no such cluster.
     ClusterError
-        Workers were lost again and again, or the scheduler was.
+        Workers were lost again and again, or the scheduler was, or there is no worker.
     BrigandError
         A piece failed.
     """
@@ -70,12 +73,17 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
         running: dict[Any, list[Piece]] = {}
         pace: dict[str, float] = {}
         waiting = batches(todo, pace)
-        _wait_for_workers(client, address)
-        threads, looked = 1, -LOOK
+        threads, looked, seen = 1, -LOOK, time.monotonic()
         try:
             while True:
                 if time.monotonic() - looked > LOOK:
-                    threads, looked = max(1, sum(client.nthreads().values())), time.monotonic()
+                    there, looked = sum(client.nthreads().values()), time.monotonic()
+                    threads, seen = max(1, there), looked if there else seen
+                    if looked - seen > patience:
+                        raise ClusterError(
+                            f"the cluster at {address!r} has had no worker for {patience:.0f} s; what was "
+                            "done is kept. Start workers, or wait longer for them with --wait."
+                        )
                 while len(running) < AHEAD * threads and (batch := next(waiting, None)):
                     tasks = [(piece.task, piece.key) for piece in batch]
                     running[client.submit(_work, tasks, key=f"pieces-{batch[0].key}")] = batch
@@ -155,14 +163,6 @@ def _silent() -> Iterator[None]:
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
-
-
-def _wait_for_workers(client: Any, address: str) -> None:
-    """Wait a while for a worker, and say so if there is none: it may stand in a queue."""
-    try:
-        client.wait_for_workers(1, timeout=TIMEOUT)
-    except TimeoutError:
-        warnings.warn(f"{address!r} has no worker yet; the study waits for one.", stacklevel=2)
 
 
 @contextmanager

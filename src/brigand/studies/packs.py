@@ -23,6 +23,7 @@ import hashlib
 import os
 import re
 import secrets
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -48,12 +49,15 @@ class Place(NamedTuple):
     path : Path
     start, line : int
         Where it begins, and how many bytes its first line has.
+    sum : int
+        The CRC-32 of this line.
     kept : Kept
     """
 
     path: Path
     start: int
     line: int
+    sum: int
     kept: Kept
 
     @property
@@ -140,7 +144,7 @@ class Packs:
             file.seek(position)
             line = file.readline(LONGEST)
             key, what = kept.parsed(line) or ("", kept.NOTHING)
-            place = Place(path, position, len(line), what)
+            place = Place(path, position, len(line), zlib.crc32(line), what)
             if _belongs(path, key) and position + place.size <= end:
                 self._places.setdefault(key, []).append(place)
                 named.update(line)
@@ -249,7 +253,7 @@ class Packs:
         except OSError as error:
             raise ResultFileError(f"{str(place.path)!r} cannot be read: {error.strerror}.") from error
         line, payload = bytes(content[: place.line]), content[place.line :]
-        if kept.parsed(line) == (key, place.kept) and kept.is_whole(place.kept, payload):
+        if zlib.crc32(line) == place.sum and kept.is_whole(place.kept, payload):
             return line, payload
         self._damaged(place.path, place.start, place.start + place.size)
         self._places[key].remove(place)
@@ -280,8 +284,9 @@ class Packs:
         except OSError as error:
             del self._logs[key[0]]
             raise ResultFileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
-        line = len(content) - found[1].size
-        self._places.setdefault(key, []).append(Place(path, start, line, found[1]))
+        line = content[: len(content) - found[1].size]
+        place = Place(path, start, len(line), zlib.crc32(line), found[1])
+        self._places.setdefault(key, []).append(place)
         self._read[path] = start + len(content)
 
     def fold(self, aside: Path, drop: Collection[str] = ()) -> None:
@@ -325,7 +330,7 @@ class Packs:
         if not dropped and not damaged and (not files or [path.suffix for path in files] == [".pack"]):
             return False
         part, named = self.folder / f"{digit}-{secrets.token_hex(8)}.part", hashlib.sha256()
-        written: list[tuple[str, int, int, Kept]] = []
+        written: list[tuple[str, int, Place]] = []
         try:
             with atomic(part) as temporary, temporary.open("wb") as file:
                 for key in keys:
@@ -333,7 +338,7 @@ class Packs:
                         if place.path in files and (found := self._content(key, place)):
                             line, payload = found
                             named.update(line)
-                            written.append((key, file.tell(), len(line), place.kept))
+                            written.append((key, file.tell(), place))
                             file.write(line)
                             file.write(payload)
                             break
@@ -351,9 +356,9 @@ class Packs:
                     with suppress(OSError):
                         path.parent.rmdir()
         self._forget(files & self._read.keys(), keys)
-        self._read[pack] = sum(length + what.size for _, _, length, what in written)
-        for key, begin, length, what in written:
-            self._places.setdefault(key, []).append(Place(pack, begin, length, what))
+        self._read[pack] = sum(place.size for _, _, place in written)
+        for key, start, place in written:
+            self._places.setdefault(key, []).append(place._replace(path=pack, start=start))
         return True
 
     def _put_aside(self, damage: Collection[Stretch], aside: Path) -> None:

@@ -146,6 +146,7 @@ def run_study(
     *,
     workers: int | None = None,
     dask: str | None = None,
+    patience: float | None = None,
     shard: tuple[int, int] | None = None,
     announce: Callable[[Load], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -162,6 +163,8 @@ def run_study(
         Threads; by default as many as the process may use.
     dask : str, optional
         A Dask cluster in place of threads: the address of its scheduler, or ``local:2`` for two processes.
+    patience : float, optional
+        Seconds that the cluster may be without any worker; by default a minute.
     shard : (int, int), optional
         ``(k, n)``: only the k-th of n parts, 1 <= k <= n, so that n machines do all, each in a folder of its
         own (`brigand.studies.merge`).
@@ -190,7 +193,7 @@ def run_study(
         announce(load)
     with (
         Running(folder) as running,
-        closing(_compute(study, source, load, kept, threads, dask, shard is None)) as steps,
+        closing(_compute(study, source, load, kept, threads, dask, patience, shard is None)) as steps,
     ):
         kept.fold(many=MANY)
         for done in steps:
@@ -208,6 +211,7 @@ def _compute(
     kept: StudyFolder,
     threads: int,
     dask: str | None,
+    patience: float | None,
     whole: bool,
 ) -> Generator[int, None, None]:
     """Compute what is missing, and yield how many runs are there: before the first piece, and after each."""
@@ -222,9 +226,9 @@ def _compute(
         compile_ahead(_players(load.missing), threads)
         finished = on_threads(todo, threads)
     else:
-        from brigand.studies.cluster import on_dask
+        from brigand.studies.cluster import PATIENCE, on_dask
 
-        finished = on_dask(todo, dask)
+        finished = on_dask(todo, dask, PATIENCE if patience is None else patience)
     is_first = True
     for piece, content in finished:
         kept.put(piece.key, piece.task, content)
