@@ -70,6 +70,21 @@ def start():
 
 
 @pytest.mark.full
+def test_a_cluster_without_workers_is_one_line_and_what_is_done_stays(tmp_path, start, address):
+    pytest.importorskip("distributed")
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY.format(replications=1), encoding="utf-8")
+    start("scheduler", "--port", address.rpartition(":")[2])
+    command = [PROGRAM, "run", str(path), "--out", str(tmp_path / "out"), "--dask", address, "--wait", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        f"Error: the cluster at '{address}' has had no worker for 3 s; what was done is kept. Start workers, "
+        "or wait longer for them with --wait."
+    ]
+
+
+@pytest.mark.full
 def test_late_workers_are_used_and_a_lost_scheduler_is_one_line(tmp_path, start, address):
     distributed = pytest.importorskip("distributed")
     path = tmp_path / "study.yaml"

@@ -55,13 +55,13 @@ def curves(
             _curve(right, place, policy, part, "median", bands)
         horizon = int(table.index.get_level_values("step").max())
         ranges = "10 % to 90 %" if bands else "bars: 10 % to 90 % at T"
-        left.set_title(f"mean; {ranges} of {draws}")
+        left.set_title(f"mean; {ranges}\nof {draws}")
         left.set_xlabel("step t")
         quantity = "cumulative realized regret" if realized else "cumulative pseudo-regret"
         left.set_ylabel(quantity)
         style.step_axis(left, horizon)
         left.set_xlim(0, horizon * 1.02)
-        right.set_title(f"median; {ranges}")
+        right.set_title(f"median; {ranges}\nof {draws}")
         right.set_ylabel(quantity)
         if realized:
             right.set_xlabel("step t")

@@ -224,9 +224,9 @@ def _ranks(results: StudyResults) -> Drawn:
 _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     "regret": (
         _regret,
-        "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws. Right, logarithmic "
-        "axes: the median, with the same range. Where the two tell different stories, rare runs carry the "
-        "mean.",
+        "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws; of many policies only "
+        "at T, beside the axes. Right, logarithmic axes: the median, with the same range. Where the two tell "
+        "different stories, rare runs carry the mean.",
         "nothing",
     ),
     "sweep": (
@@ -258,8 +258,8 @@ _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     "ranks": (
         _ranks,
         "Average ranks over instances, or problems (Demšar 2006). Policies that a bar at the right joins do "
-        "not differ significantly: their ranks are less than the critical difference CD apart (Nemenyi's test, 5 % for "
-        "all pairs together).",
+        "not differ significantly: their ranks are less than the critical difference CD apart (Nemenyi's "
+        "test, 5 % for all pairs together).",
         "a problem with at least 5 instances, and two policies",
     ),
 }
