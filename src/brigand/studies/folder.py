@@ -248,7 +248,9 @@ class StudyFolder:
             raise ResultFileError(f"{str(self.folder)!r} holds no study; `brigand run` makes one.")
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ResultFileError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
             raise ResultFileError(f"{str(path)!r} is damaged: {error}.") from error
         if not isinstance(data, dict) or "cells" not in data:
             raise ResultFileError(f"{str(path)!r} is no manifest of a study.")
