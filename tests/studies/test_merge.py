@@ -181,8 +181,8 @@ def test_killed_shards_merges_and_repairs_leave_the_same_bytes(tmp_path):
     for file in files[1::4]:
         file.unlink()
     for file in files[3::4]:
-        content = file.read_bytes()
-        file.write_bytes(content[: len(content) // 2] + b"!" + content[len(content) // 2 + 1 :])
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2] + b"!" + whole[len(whole) // 2 + 1 :])
     kills += killed([PROGRAM, "verify", tmp_path / "out", "--repair"], 8, rng)
     subprocess.run([PROGRAM, "clean", tmp_path / "out", "--yes"], check=True, stdout=subprocess.DEVNULL)
     print(f"{kills} kills; {len(files)} files")
