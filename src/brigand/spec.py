@@ -211,7 +211,9 @@ def _find(name: str) -> type[Spec]:
     import brigand  # whose names are loaded when they are asked for
 
     for public in (name, *_ALL):  # in turn: to load all takes half a second
-        getattr(brigand, public, None)
+        found = getattr(brigand, public, None)
+        if isinstance(found, type) and issubclass(found, Spec) and type_name(found) == name:
+            return found
         own = _own_types()
         if name in own:
             return own[name]

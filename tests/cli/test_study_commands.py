@@ -14,6 +14,7 @@ from brigand.studies import work
 from brigand.studies.run import run_study
 from brigand.studies.running import Running, notes
 from cli.command import in_this_process
+from studies.packed import blocks, files
 
 STUDY = """\
 name: small
@@ -137,37 +138,45 @@ def test_damage_is_named_and_mended(path):
     out = path.parent / "out"
     run_study(path, out, workers=1)
     done = run(path, "verify", "out")
-    assert (done.returncode, done.stdout) == (0, "20 pieces: 0 damaged, 0 missing, 20 as they were written\n")
-    files = sorted((out / "pieces").rglob("*.block"))
-    before = {file: file.read_bytes() for file in files}
-    files[0].write_bytes(before[files[0]][:-1])
-    files[1].unlink()
+    assert (done.returncode, done.stdout) == (
+        0,
+        "20 pieces: 0 missing or damaged, 20 as they were written\n",
+    )
+    before = files(out)
+    first, second, third = sorted(path for path in (out / "pieces").glob("*.pack"))[:3]
+    lost = sum(second.name[0] == key[0] for key in blocks(out))
+    first.write_bytes(before[first.name][:-1])
+    second.unlink()
     done = run(path, "verify", "out")
     assert done.returncode == 1
-    assert done.stdout == (
-        f"damaged: {files[0].relative_to(path.parent)}\n"
-        "20 pieces: 1 damaged, 1 missing, 18 as they were written\n"
+    end = len(before[first.name])
+    assert re.fullmatch(
+        rf"damaged: {first.relative_to(path.parent)}, bytes [\d,]+ to {end - 1:,}\n"
+        rf"20 pieces: {1 + lost} missing or damaged, {19 - lost} as they were written\n",
+        done.stdout,
     )
     done = run(path, "verify", "out", "--repair")
     assert done.returncode == 0
-    assert "2 pieces computed; what was damaged is in out/damaged" in done.stdout
-    assert {file: file.read_bytes() for file in files} == before
+    assert f"{1 + lost} pieces computed; what was damaged is in out/damaged" in done.stdout
+    assert files(out) == before
     assert run(path, "verify", "out").returncode == 0
-    files[2].write_bytes(b"")
+    third.write_bytes(b"text" + before[third.name])
     done = run(path, "run", "study.yaml", "--out", "out")
-    assert "moved into the folder damaged, and computed again: 1 damaged piece" in done.stdout
-    assert {file: file.read_bytes() for file in files} == before
+    assert f"damaged: out/pieces/{third.name}, bytes 0 to 4\n" in done.stdout
+    assert "that goes into the folder damaged, and is computed again" in done.stdout
+    assert files(out) == before
 
 
 def test_only_what_nobody_wants_is_removed(path):
     out = path.parent / "out"
-    run_study(path, out, workers=1)
-    assert run(path, "clean", "out").stdout == "0 files removed\n"
+    run_study(write(path.parent, other="FE-Linear"), path.parent / "fresh", workers=1)
+    run_study(write(path.parent), out, workers=1)
+    assert run(path, "clean", "out").stdout == "0 pieces and 0 files removed\n"
     run_study(write(path.parent, other="FE-Linear"), out, workers=1)
-    wanted = {file: file.read_bytes() for file in (out / "pieces").rglob("*.block")}
     (out / "pieces" / "ab").mkdir(exist_ok=True)
     for name in (".0123456789abcdef.block", "0123.npz"):
         (out / "pieces" / "ab" / name).write_bytes(b"left")
+    (out / "pieces" / ".0123456789abcdef.part").write_bytes(b"left")
     (out / "damaged").mkdir()
     (out / "damaged" / "x.block").write_bytes(b"x")
     (out / "notes.txt").write_text("mine", encoding="utf-8")
@@ -180,11 +189,9 @@ def test_only_what_nobody_wants_is_removed(path):
         done = run(path, "clean", "out", "--yes")
         assert f"is in use by process {os.getpid()} on" in done.stderr
     done = run(path, "clean", "out")
-    assert re.search(r"Error: remove 13 files \(0\.\d MB\) from 'out'\? Say so with --yes", done.stderr)
-    assert run(path, "clean", "out", "--yes").stdout == "13 files removed\n"
-    left = {file: file.read_bytes() for file in (out / "pieces").rglob("*") if file.is_file()}
-    assert left.items() <= wanted.items()
-    assert len(left) == 20
+    assert re.search(r"Error: remove 10 pieces and 4 files \(0\.\d MB\) from 'out'\? Say so", done.stderr)
+    assert run(path, "clean", "out", "--yes").stdout == "10 pieces and 4 files removed\n"
+    assert files(out) == files(path.parent / "fresh")
     assert not (out / "damaged").exists()
     assert (out / "notes.txt").exists()
     assert run(path, "verify", "out").returncode == 0

@@ -66,12 +66,28 @@ def test_curves_show_means_and_medians():
     left, right = figure.axes
     assert figure.get_suptitle() == "a title"
     assert legend(figure) == ["A", "B (few runs carry the mean)"]
-    assert left.get_title() == "mean, and 10 % to 90 % of 5 runs"
+    assert left.get_title() == "mean; 10 % to 90 %\nof 5 runs"
     assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "log", "log")
     assert left.get_ylabel() == "cumulative pseudo-regret"
     assert [line.get_xdata()[0] for line in left.lines] == [50, 1, 1]
     table[["mean", "median", "q10", "q90"]] = 0.0
     assert studies.curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
+
+
+def test_ranges_of_many_policies_stand_beside_the_axes():
+    names = [f"policy {i}" for i in range(10)]
+    index = pd.MultiIndex.from_product([names, [1, 100]], names=["policy", "step"])
+    table = pd.DataFrame({"mean": 2.0, "median": 2.0, "q10": 1.0, "q90": 9.0}, index)
+    table = table.assign(top=0.2, replications=5)
+    left, right = studies.curves(table, "", "5 runs").axes
+    for axes in (left, right):
+        assert not axes.collections
+        bars = axes.lines[len(names) :]
+        assert len({line.get_xdata()[0] for line in bars}) == len(bars) == len(names)
+        assert all(line.get_xdata()[0] > 1 for line in bars)  # the axes end at 1
+        assert axes.get_title().endswith("bars: 10 % to 90 % at T\nof 5 runs")
+    assert [line.get_ydata()[1] for line in left.lines[len(names) :]] == [left.get_ylim()[1]] * len(names)
+    assert len(studies.curves(table.head(8), "", "5 runs").axes[0].collections) == 4
 
 
 @pytest.mark.parametrize("rows", [1, 62])

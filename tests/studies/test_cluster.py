@@ -10,10 +10,11 @@ import time
 import pytest
 
 import brigand as br
-from brigand.studies.cluster import LARGEST_BATCH, batches
+from brigand.studies.cluster import LARGEST_BATCH, LONG, _kind, _steps, batches
 from brigand.studies.run import run_study
 from brigand.studies.work import STEPS, Piece
 from cli.command import PROGRAM
+from studies.packed import blocks
 
 STUDY = """\
 name: cluster
@@ -26,20 +27,23 @@ policies: [FE-Exp, UCB1]
 
 
 def piece(number, runs=1, horizon=10):
-    return Piece({"parts": [[0, 0, runs]], "horizon": horizon}, str(number))
+    task = {"parts": [[0, 0, runs]], "horizon": horizon, "policy": {"type": "UCB1"}, "method": "step"}
+    return Piece(task, str(number))
 
 
 def test_small_pieces_travel_together_and_large_ones_alone():
-    small = [piece(number) for number in range(5000)]
-    made = list(batches(iter(small)))
+    small = [piece(number) for number in range(20_000)]
+    made = list(batches(iter(small), {}))
     assert [one for batch in made for one in batch] == small
     sizes = [len(batch) for batch in made]
     assert sizes[:16] == [1] * 16  # so that all workers begin
     assert sizes[:-1] == sorted(sizes[:-1])
     assert max(sizes) == LARGEST_BATCH
     large = [piece(number, runs=STEPS // 100, horizon=100) for number in range(30)]
-    assert [len(batch) for batch in batches(iter(large))] == [1] * 30
-    assert list(batches(iter([]))) == []
+    assert [len(batch) for batch in batches(iter(large), {})] == [1] * 30
+    assert list(batches(iter([]), {})) == []
+    slow = {_kind(small[0]): LONG / 2 / _steps(small[0])}  # as was measured
+    assert {len(batch) for batch in list(batches(iter(small), slow))[20:-1]} == {2}
 
 
 @pytest.fixture
@@ -65,9 +69,19 @@ def start():
         process.wait()
 
 
-def blocks(folder):
-    paths = (folder / "pieces").rglob("*.block")
-    return {path.name: path.read_bytes() for path in paths if not path.name.startswith(".")}
+@pytest.mark.full
+def test_a_cluster_without_workers_is_one_line_and_what_is_done_stays(tmp_path, start, address):
+    pytest.importorskip("distributed")
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY.format(replications=1), encoding="utf-8")
+    start("scheduler", "--port", address.rpartition(":")[2])
+    command = [PROGRAM, "run", str(path), "--out", str(tmp_path / "out"), "--dask", address, "--wait", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        f"Error: the cluster at '{address}' has had no worker for 3 s; what was done is kept. Start workers, "
+        "or wait longer for them with --wait."
+    ]
 
 
 @pytest.mark.full

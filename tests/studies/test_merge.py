@@ -16,6 +16,7 @@ from brigand.studies import work
 from brigand.studies.merge import merge
 from brigand.studies.run import run_study
 from cli.command import PROGRAM, in_this_process
+from studies.packed import alone
 
 STUDY = """\
 name: parts
@@ -98,12 +99,12 @@ def test_overlapping_and_unfinished_parts(tmp_path, path):
 def test_damage_is_left_out_and_named(tmp_path, path):
     run_study(path, tmp_path / "a", workers=1)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    first, second, *_ = sorted((tmp_path / "a" / "pieces").rglob("*.block"))
+    first, second, *_ = alone(tmp_path / "a").values()
     first.write_bytes(first.read_bytes()[:-1])
     second.write_bytes(b"")
-    (tmp_path / "b" / second.relative_to(tmp_path / "a")).unlink()
+    alone(tmp_path / "b")[second.stem].unlink()
     merged = merge([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
-    assert set(merged.damaged) == {first, second}
+    assert {stretch.path for stretch in merged.damaged} == {first, second}
     assert merged.missing == 1
     run_study(path, tmp_path / "out", workers=1)
     run_study(path, tmp_path / "whole", workers=1)
@@ -173,11 +174,15 @@ def test_killed_shards_merges_and_repairs_leave_the_same_bytes(tmp_path):
     kills += killed(
         [PROGRAM, "merge", tmp_path / "part 1", tmp_path / "part 2", "--out", tmp_path / "out"], 8, rng
     )
-    files = sorted((tmp_path / "out" / "pieces").rglob("[!.]*.block"))
+    files = sorted((tmp_path / "out" / "pieces").glob("*.pack"))
+    assert len(files) == 16
     for file in files[::2]:
         file.write_bytes(file.read_bytes()[:-5])
     for file in files[1::4]:
         file.unlink()
+    for file in files[3::4]:
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2] + b"!" + whole[len(whole) // 2 + 1 :])
     kills += killed([PROGRAM, "verify", tmp_path / "out", "--repair"], 8, rng)
     subprocess.run([PROGRAM, "clean", tmp_path / "out", "--yes"], check=True, stdout=subprocess.DEVNULL)
     print(f"{kills} kills; {len(files)} files")

@@ -11,6 +11,7 @@ import pytest
 import brigand as br
 import own_policy
 from brigand.studies.run import plan_study
+from studies.packed import blocks
 
 STUDY = """\
 name: mine and another
@@ -97,7 +98,7 @@ def run(folder, cache):
 
 
 def pieces(folder, out):
-    return {path.name: path.read_bytes() for path in (folder / out / "pieces").rglob("*.block")}
+    return blocks(folder / out)
 
 
 @pytest.mark.full

@@ -39,6 +39,10 @@ def run(
     dask: Annotated[
         str | None, typer.Option(help="A Dask cluster in place of threads: tcp://host:port, or local:2.")
     ] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="How long the Dask cluster may lack any worker; by default 60."),
+    ] = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +63,8 @@ def run(
         if dask is not None:
             raise InvalidValueError("workers are threads of this process; a Dask cluster has its own.")
         checks.integer("workers", workers, 1)
+    if wait is not None:
+        checks.number("wait", wait, 0)
     part = None if shard is None else _part(shard)
     folder = out or study.with_suffix("")
     if check:
@@ -81,6 +87,7 @@ def run(
                 folder,
                 workers=workers,
                 dask=dask,
+                patience=wait,
                 shard=part,
                 announce=lambda load: _announce(console, load),
                 progress=progress,
@@ -130,8 +137,8 @@ def merge(
     console = make_console()
     with console.status("copying"):
         merged = merge(folders, out)
-    for path in merged.damaged:
-        say(console, f"damaged, and left out: {path}")
+    for stretch in merged.damaged:
+        say(console, f"damaged, and left out: {stretch}")
     say_where(console, f"{counted(merged.pieces, 'piece')} are in ", out)
     if merged.missing:
         say(console, f"{counted(merged.missing, 'piece')} are still missing: brigand run goes on from there")
@@ -177,25 +184,25 @@ def verify(
 ) -> None:
     """Read all pieces of a study, and say which are not as they were written; then the status is 1."""
     from brigand.studies import upkeep
-    from brigand.studies.folder import StudyFolder
 
     console = make_console()
     with console.status("reading"):
         found = upkeep.verify(folder)
-    for key in found.damaged:
-        say(console, f"damaged: {StudyFolder(folder).path(key)}")
-    bad = len(found.damaged) + found.missing
+    for stretch in found.damaged:
+        say(console, f"damaged: {stretch}")
     say(
         console,
-        f"{counted(found.pieces, 'piece')}: {len(found.damaged):,} damaged, {found.missing:,} missing, "
-        f"{found.pieces - bad:,} as they were written",
+        f"{counted(found.pieces, 'piece')}: {found.missing:,} missing or damaged, "
+        f"{found.pieces - found.missing:,} as they were written",
     )
+    bad = bool(found.missing or found.damaged)
     if bad and not repair:
         raise typer.Exit(1)
     if bad:
         with console.status("computing"):
             upkeep.repair(folder)
-        say(console, f"{counted(bad, 'piece')} computed; what was damaged is in {folder / 'damaged'}")
+        aside = f"; what was damaged is in {folder / 'damaged'}" if found.damaged else ""
+        say(console, f"{counted(found.missing, 'piece')} computed{aside}")
 
 
 def clean(
@@ -206,12 +213,12 @@ def clean(
     from brigand.studies import upkeep
 
     console = make_console()
-    files = upkeep.unused(folder)
-    size = sum(path.stat().st_size for path in files) / 1e6
-    if files:
-        confirm(f"remove {counted(len(files), 'file')} ({size:.1f} MB) from {str(folder)!r}", yes)
-        upkeep.remove(folder, files)
-    say(console, f"{counted(len(files), 'file')} removed")
+    found = upkeep.unused(folder)
+    what = f"{counted(len(found.pieces), 'piece')} and {counted(len(found.files), 'file')}"
+    if found.pieces or found.files:
+        confirm(f"remove {what} ({found.size / 1e6:.1f} MB) from {str(folder)!r}", yes)
+        upkeep.remove(folder, found)
+    say(console, f"{what} removed")
 
 
 def schema() -> None:
@@ -233,8 +240,9 @@ def _announce(console: Console, load: Load) -> None:
     if done:
         console.print(f"{done:,} pieces are there, {len(load.missing):,} are to be done", highlight=False)
     if load.damaged:
-        what = counted(len(load.damaged), "damaged piece")
-        say(console, f"moved into the folder damaged, and computed again: {what}")
+        for stretch in load.damaged:
+            say(console, f"damaged: {stretch}")
+        say(console, "that goes into the folder damaged, and is computed again")
     if load.unused:
         console.print(
             f"{load.unused:,} pieces in the folder are of an earlier version of the study, or of the code, "

@@ -64,7 +64,7 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
         return figure
 
 
-def profiles(table: pd.DataFrame, title: str) -> Figure:
+def profiles(table: pd.DataFrame, title: str, of: str = "instance") -> Figure:
     """Draw performance profiles: the share of instances on which a policy is within a factor of the best.
 
     Parameters
@@ -72,6 +72,8 @@ def profiles(table: pd.DataFrame, title: str) -> Figure:
     table : pandas.DataFrame
         For each factor (rows, from 1) and policy, the share.
     title : str
+    of : str
+        What the shares are of: ``"instance"`` or ``"problem"``.
     """
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(6.4, 3.6)
@@ -100,8 +102,8 @@ def profiles(table: pd.DataFrame, title: str) -> Figure:
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        axes.set_xlabel("factor of the least regret on the same instance")
-        axes.set_ylabel("instances within the factor")
+        axes.set_xlabel(f"factor of the least regret on the same {of}")
+        axes.set_ylabel(f"{of}s within the factor")
         figure.suptitle(typed(title), fontsize=10)
         add_legend(figure, *labels(axes))
         return figure

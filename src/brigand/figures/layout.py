@@ -49,7 +49,7 @@ def add_legend(
     figure: Figure, handles: Sequence[Any], labels: Sequence[str], title: str | None = None
 ) -> None:
     """Put a legend below the panels, in as many columns as fit; the figure grows by it."""
-    room = 16 * figure.get_figwidth()  # characters
+    room = 14.5 * figure.get_figwidth()  # characters
     columns = min(len(labels), max(1, int(room / (max(map(len, labels)) + 8))))
     figure.legend(handles, labels, title=title, loc="outside lower center", ncols=columns)
     lines = -(-len(labels) // columns) + (title is not None)

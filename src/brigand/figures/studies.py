@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ROW = 0.175
 """Inches that a policy's row takes."""
+BANDS = 4
+"""Of more policies the ranges are bars at the right, since their bands would hide each other."""
 REGRET = "pseudo-regret at T, in units of reward"
 
 
@@ -45,18 +47,21 @@ def curves(
         figure = style.new_figure(7.2, 3.5)
         left, right = figure.subplots(1, 2)
         style.mark_breakpoints(left, breakpoints)
-        for place, policy in enumerate(table.index.unique("policy")):
+        policies = table.index.unique("policy")
+        bands = len(policies) <= BANDS
+        for place, policy in enumerate(policies):
             part = table.loc[policy]
-            _curve(left, place, carried(policy, part), part, ("mean", "q10", "q90"))
-            _curve(right, place, policy, part, ("median", "q10", "q90"))
+            _curve(left, place, carried(policy, part), part, "mean", bands)
+            _curve(right, place, policy, part, "median", bands)
         horizon = int(table.index.get_level_values("step").max())
-        left.set_title(f"mean, and 10 % to 90 % of {draws}")
+        ranges = "10 % to 90 %" if bands else "bars: 10 % to 90 % at T"
+        left.set_title(f"mean; {ranges}\nof {draws}")
         left.set_xlabel("step t")
         quantity = "cumulative realized regret" if realized else "cumulative pseudo-regret"
         left.set_ylabel(quantity)
         style.step_axis(left, horizon)
         left.set_xlim(0, horizon * 1.02)
-        right.set_title("median, and 10 % to 90 %")
+        right.set_title(f"median; {ranges}\nof {draws}")
         right.set_ylabel(quantity)
         if realized:
             right.set_xlabel("step t")
@@ -70,6 +75,9 @@ def curves(
             right.set_xscale("log")
             right.set_yscale("log")
             right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)
+        if not bands:
+            for axes in (left, right):
+                _ranges_at_the_end(axes, [table.loc[policy].iloc[-1] for policy in policies])
         if title:
             figure.suptitle(typed(title), fontsize=10)
         add_legend(figure, *labels(left))
@@ -204,11 +212,31 @@ def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None
         axes.set_xlim(0.8 * first, None)
 
 
-def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, names: tuple[str, str, str]) -> None:
-    middle, low, high = names
+def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, middle: str, band: bool) -> None:
     look = _look(place, len(table))
     axes.plot(table.index, table[middle], label=label_of(label), **look)
-    axes.fill_between(table.index, table[low], table[high], color=look["color"], alpha=0.2, linewidth=0)
+    if band:
+        axes.fill_between(
+            table.index, table["q10"], table["q90"], color=look["color"], alpha=0.2, linewidth=0
+        )
+
+
+def _ranges_at_the_end(axes: Axes, rows: Sequence[pd.Series]) -> None:
+    """Draw the ranges at T beside the axes, each in a lane of its own; as far as the axes reach."""
+    low, high = axes.get_ylim()
+    for place, row in enumerate(rows):
+        x = 1.02 + 0.018 * place
+        ends = np.clip([row["q10"], row["q90"]], low, high)
+        axes.plot(
+            [x, x],
+            ends,
+            color=style.line(place).color,
+            linewidth=2.2,
+            solid_capstyle="butt",
+            transform=axes.get_yaxis_transform(),
+            clip_on=False,
+        )
+    axes.set_ylim(low, high)
 
 
 def _look(place: int, count: int) -> dict[str, Any]:

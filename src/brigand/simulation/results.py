@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from brigand import checks
 from brigand.environments.environment import Environment
@@ -320,35 +320,40 @@ def regret_statistics(regret: xr.DataArray, worst: xr.DataArray | float = 0.0) -
     J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249 (1983): 3 / n.
     """
     import xarray as xr
-    from scipy import stats
 
-    n = regret.sizes["replication"]
-    mean = regret.mean("replication")
+    array = regret.transpose(..., "replication")
+    found = array_statistics(array.to_numpy(), np.asarray(worst))
+    mean = array.isel(replication=0, drop=True)
+    return xr.Dataset({name: mean.copy(data=values) for name, values in found.items()})
+
+
+def array_statistics(regret: NDArray[np.float64], worst: ArrayLike = 0.0) -> dict[str, NDArray[np.float64]]:
+    """Return `regret_statistics` of an array, of which the last axis is that of replications."""
+    from scipy import special
+
+    n = regret.shape[-1]
+    mean = regret.mean(axis=-1)
     # Relative to the largest, so that the squares of very large or small regrets neither overflow nor vanish.
     scale = float(np.abs(regret).max()) or 1.0
-    sd = scale * (regret / scale).std("replication", ddof=1) if n > 1 else xr.full_like(mean, math.nan)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * sd / math.sqrt(n)
-    unseen = xr.zeros_like(mean) + worst * (1.0 - (1.0 - LEVEL) ** (1.0 / n))
-    ordered = np.sort(regret.transpose(..., "replication").to_numpy() / scale)
+    sd = scale * (regret / scale).std(axis=-1, ddof=1) if n > 1 else np.full_like(mean, math.nan)
+    half = float(special.stdtrit(n - 1, (1 + LEVEL) / 2)) * sd / math.sqrt(n) if n > 1 else sd
+    unseen = np.zeros_like(mean) + np.asarray(worst) * (1.0 - (1.0 - LEVEL) ** (1.0 / n))
+    ordered = np.sort(regret / scale)
     few = ordered[..., -max(1, n // 100) :].sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        top = mean.copy(data=np.where(few > 0, few / ordered.sum(axis=-1), 0.0))
-    quantiles = regret.quantile([0.1, 0.5, 0.9], "replication")
-    names = {"q10": 0.1, "median": 0.5, "q90": 0.9}
-    parts = {name: quantiles.sel(quantile=q, drop=True) for name, q in names.items()}
-    return xr.Dataset(
-        {
-            "mean": mean,
-            "low": mean - half,
-            "high": mean + half + unseen,
-            "unseen": unseen,
-            "top": top,
-            "median": parts["median"],
-            "q10": parts["q10"],
-            "q90": parts["q90"],
-            "sd": sd,
-        }
-    )
+        top = np.where(few > 0, few / ordered.sum(axis=-1), 0.0)
+    q10, median, q90 = np.quantile(regret, [0.1, 0.5, 0.9], axis=-1)
+    return {
+        "mean": mean,
+        "low": mean - half,
+        "high": mean + half + unseen,
+        "unseen": unseen,
+        "top": top,
+        "median": median,
+        "q10": q10,
+        "q90": q90,
+        "sd": sd,
+    }
 
 
 def configuration_of(plan: Plan) -> str:

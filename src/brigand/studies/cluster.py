@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
+import json
 import logging
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,22 +26,28 @@ from brigand.studies.work import STEPS, Piece
 LOCAL = "local:"
 AHEAD = 3
 """So many batches a worker thread are given out at a time."""
-LARGEST_BATCH = 64
+LARGEST_BATCH = 512
 """Pieces that travel together, at most."""
+LONG = 0.5
+"""Seconds that a batch shall take."""
+USUAL = 1e-7
+"""Seconds a step, as long as nobody knows better."""
 TIMEOUT = 20
 """Seconds to wait for a scheduler."""
+PATIENCE = 60.0
+"""Seconds to wait for a worker."""
 LOOK = 2.0
 """Seconds after which it is looked again how many workers there are: some come late, some go."""
 
 
 # Sent as code, since it belongs to no module: one that lacks Brigand would end a worker, and the next one.
-_work: Callable[..., list[bytes]] = eval(
-    "lambda batch: [__import__('brigand.studies.work', fromlist=['work']).work(*one) for one in batch]",
+_work: Callable[..., list[tuple[bytes, float]]] = eval(
+    "lambda batch: [__import__('brigand.studies.work', fromlist=['work']).timed(*one) for one in batch]",
     {"__name__": "sent by Brigand"},
 )
 
 
-def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]]:
+def on_dask(todo: Iterator[Piece], address: str, patience: float = PATIENCE) -> Iterator[tuple[Piece, bytes]]:
     """Yield pieces as they are done.
 
     Parameters
@@ -49,26 +56,34 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
         Taken from as workers become free.
     address : str
         Of a scheduler, ``tcp://host:8786``; or ``local:N`` for N processes on this machine.
+    patience : float
+        Seconds that the cluster may be without any worker.
 
     Raises
     ------
     InvalidValueError
         Dask is not installed, or there is no such cluster.
     ClusterError
-        Workers were lost again and again, or the scheduler was.
+        Workers were lost again and again, or the scheduler was, or there is no worker.
     BrigandError
         A piece failed.
     """
     distributed = checks.package("distributed", "a cluster needs Dask: pip install 'brigand[cluster]'.")
     with _silent(), _client(distributed, address) as client:
         running: dict[Any, list[Piece]] = {}
-        waiting = batches(todo)
-        _wait_for_workers(client, address)
-        threads, looked = 1, -LOOK
+        pace: dict[str, float] = {}
+        waiting = batches(todo, pace)
+        threads, looked, seen = 1, -LOOK, time.monotonic()
         try:
             while True:
                 if time.monotonic() - looked > LOOK:
-                    threads, looked = max(1, sum(client.nthreads().values())), time.monotonic()
+                    there, looked = sum(client.nthreads().values()), time.monotonic()
+                    threads, seen = max(1, there), looked if there else seen
+                    if looked - seen > patience:
+                        raise ClusterError(
+                            f"the cluster at {address!r} has had no worker for {patience:.0f} s; what was "
+                            "done is kept. Start workers, or wait longer for them with --wait."
+                        )
                 while len(running) < AHEAD * threads and (batch := next(waiting, None)):
                     tasks = [(piece.task, piece.key) for piece in batch]
                     running[client.submit(_work, tasks, key=f"pieces-{batch[0].key}")] = batch
@@ -79,7 +94,10 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
                 except TimeoutError:
                     continue
                 for future in done:
-                    yield from zip(running.pop(future), _result(distributed, future, address), strict=True)
+                    found = _result(distributed, future, address)
+                    for piece, (content, seconds) in zip(running.pop(future), found, strict=True):
+                        pace[_kind(piece)] = seconds / _steps(piece)
+                        yield piece, content
                     future.release()
         except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
             if isinstance(error, BrigandError):
@@ -90,23 +108,39 @@ def on_dask(todo: Iterator[Piece], address: str) -> Iterator[tuple[Piece, bytes]
             ) from error
 
 
-def batches(todo: Iterator[Piece]) -> Iterator[list[Piece]]:
-    """Yield pieces in batches of some tenths of a second; the first are small, so that all begin soon."""
+def batches(todo: Iterator[Piece], pace: Mapping[str, float]) -> Iterator[list[Piece]]:
+    """Yield pieces in batches of half a second; the first are small, so that all begin soon.
+
+    Parameters
+    ----------
+    todo : iterator of Piece
+    pace : mapping of str to float
+        For each kind of piece the seconds a step that the last one took; may change meanwhile.
+    """
     batch: list[Piece] = []
-    steps, number = 0, 0
+    seconds, number = 0.0, 0
     for piece in todo:
         batch.append(piece)
-        steps += piece.runs * min(int(piece.task["horizon"]), STEPS)
-        if steps >= STEPS // 2 or len(batch) >= min(LARGEST_BATCH, 2 ** (number // 16)):
+        seconds += _steps(piece) * pace.get(_kind(piece), USUAL)
+        if seconds >= LONG or len(batch) >= min(LARGEST_BATCH, 2 ** (number // 16)):
             yield batch
-            batch, steps, number = [], 0, number + 1
+            batch, seconds, number = [], 0.0, number + 1
     if batch:
         yield batch
 
 
-def _result(distributed: Any, future: Any, address: str) -> list[bytes]:
+def _steps(piece: Piece) -> int:
+    return piece.runs * min(int(piece.task["horizon"]), STEPS)
+
+
+def _kind(piece: Piece) -> str:
+    """Return what tells pieces apart that take long from those that do not, a step."""
+    return json.dumps([piece.task["policy"], piece.task["method"], piece.task["horizon"]])
+
+
+def _result(distributed: Any, future: Any, address: str) -> list[tuple[bytes, float]]:
     try:
-        content: list[bytes] = future.result()
+        content: list[tuple[bytes, float]] = future.result()
     except distributed.KilledWorker as error:
         raise ClusterError(f"the cluster lost every worker that had a piece of work: {error}") from error
     except ModuleNotFoundError as error:
@@ -131,17 +165,10 @@ def _silent() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _wait_for_workers(client: Any, address: str) -> None:
-    """Wait a while for a worker, and say so if there is none: it may stand in a queue."""
-    try:
-        client.wait_for_workers(1, timeout=TIMEOUT)
-    except TimeoutError:
-        warnings.warn(f"{address!r} has no worker yet; the study waits for one.", stacklevel=2)
-
-
 @contextmanager
 def _client(distributed: Any, address: str) -> Iterator[Any]:
     """Connect to a cluster, or start one that ends with this."""
+    gc.collect()  # were a client that found no scheduler collected while this one starts, both would wait
     if not address.startswith(LOCAL):
         try:
             client = distributed.Client(address, timeout=TIMEOUT)

@@ -20,6 +20,7 @@ from brigand.studies.statistics import alike
 from brigand.studies.sweeps import sweeps
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 LINES = 10
@@ -82,9 +83,9 @@ def drawings(
     part = results if problems is None else results.select(problems)
     for kind in wanted:
         draw, caption, needs = _KINDS[kind]
-        made = draw(results if kind == "sweep" else part)
-        if kind == "ranks":
-            made = itertools.chain(_ranks_together(results), made)
+        made = _sweep(results, part.problems) if kind == "sweep" else draw(part)
+        if kind in _TOGETHER:
+            made = itertools.chain(_TOGETHER[kind](results), made)
         drawn = False
         for about, figure in made:
             drawn = True
@@ -106,10 +107,14 @@ def _regret(results: StudyResults) -> Drawn:
         yield _about(results, problem), figure
 
 
-def _sweep(results: StudyResults) -> Drawn:
+def _sweep(results: StudyResults, shown: Sequence[str] = ()) -> Drawn:
     counts = {draws(results, problem) for problem in results.problems}
     over = counts.pop() if len(counts) == 1 else ""
     for parameter, table, note in sweeps(results, LINES):
+        panels = set(table["panel"])
+        if panels <= {*results.problems} and panels & {*shown} != panels:
+            table = table[table["panel"].isin(shown)]
+            note += f"\n{table['panel'].nunique()} of {len(panels):,} problems"
         yield (
             parameter,
             comparison.sweep(
@@ -169,11 +174,19 @@ def _profiles(results: StudyResults) -> Drawn:
     for problem, regret in compared.draws.items():
         if regret.index.name == "instance" and len(compared.rivals[problem]) > 1:
             names, note = _best(results, problem, LINES)
-            table = compared.profiles(problem)[names]
-            moving = (table != table.iloc[-1]).any(axis=1).to_numpy()
-            table = table.iloc[: int(moving.sum()) + 5]  # shares grow: the rest is flat
+            table = _moving(compared.profiles(problem)[names])
             note = ", ".join(filter(None, [f"{len(regret):,} instances", note]))
             yield _about(results, problem), comparison.profiles(table, _title(results, problem, note))
+
+
+def _profiles_together(results: StudyResults) -> Drawn:
+    pooled = pool(results)
+    if pooled is not None and np.isfinite(pooled.critical_difference):
+        names, note = list(pooled.table.index[:LINES]), f"{len(pooled.means):,} problems together"
+        if len(pooled.table) > LINES:
+            note += f", the {LINES} best of {len(pooled.table)} policies by their ranks"
+        heading = f"{results.name}: mean regret on each problem\n{note}"
+        yield "all", comparison.profiles(_moving(pooled.profiles()[names]), heading, "problem")
 
 
 def _ranks_together(results: StudyResults) -> Drawn:
@@ -211,9 +224,9 @@ def _ranks(results: StudyResults) -> Drawn:
 _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     "regret": (
         _regret,
-        "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws. Right, logarithmic "
-        "axes: the median, with the same range. Where the two tell different stories, rare runs carry the "
-        "mean.",
+        "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws; of many policies only "
+        "at T, beside the axes. Right, logarithmic axes: the median, with the same range. Where the two tell "
+        "different stories, rare runs carry the mean.",
         "nothing",
     ),
     "sweep": (
@@ -238,18 +251,31 @@ _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     ),
     "profiles": (
         _profiles,
-        "Performance profiles (Dolan, Moré 2002): the share of instances on which a policy's regret is at "
-        "most so many times the least one there. At 1: how often it is the best.",
-        "a problem with several instances, and two policies",
+        "Performance profiles (Dolan, Moré 2002): the share of instances, or problems, on which a policy's "
+        "regret is at most so many times the least one there. At 1: how often it is the best.",
+        "a problem with several instances, or 5 problems, and two policies",
     ),
     "ranks": (
         _ranks,
-        "Average ranks over instances (Demšar 2006). Policies that a bar at the right joins do not differ "
-        "significantly: their ranks are less than the critical difference CD apart (Nemenyi's test, 5 % for "
-        "all pairs together).",
+        "Average ranks over instances, or problems (Demšar 2006). Policies that a bar at the right joins do "
+        "not differ significantly: their ranks are less than the critical difference CD apart (Nemenyi's "
+        "test, 5 % for all pairs together).",
         "a problem with at least 5 instances, and two policies",
     ),
 }
+
+
+_TOGETHER: dict[str, Callable[[StudyResults], Drawn]] = {
+    "profiles": _profiles_together,
+    "ranks": _ranks_together,
+}
+"""Figures of all problems together, which stand before those of each."""
+
+
+def _moving(profiles: pd.DataFrame) -> pd.DataFrame:
+    """Return profiles up to where they are flat: shares only grow."""
+    moving = (profiles != profiles.iloc[-1]).any(axis=1).to_numpy()
+    return profiles.iloc[: int(moving.sum()) + 5]
 
 
 def _best(results: StudyResults, problem: str, most: int) -> tuple[list[str], str]:

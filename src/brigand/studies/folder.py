@@ -1,15 +1,15 @@
-"""Where a study's results are kept: one file for each block of runs, named by its key.
+"""Where a study's results are kept.
 
 ::
 
-    DIR/study.yaml           the file as it was last run
-    DIR/manifest.json        what that study wants: problems, policies, how many runs of each
-    DIR/pieces/ab/KEY.block  the numbers of a block (`brigand.studies.kept`)
-    DIR/damaged/KEY.block    what was found damaged, and was computed again
+    DIR/study.yaml       the file as it was last run
+    DIR/manifest.json    what that study wants: problems, policies, how many runs of each
+    DIR/pieces/          the numbers, in blocks, each under a key (`brigand.studies.packs`)
+    DIR/damaged/         what was found damaged there, and was computed again
 
-Every file is written whole or not at all, and a block's name says what is in it. So a killed process loses
-what it had in work and no more, two processes in one folder write the same files, and runs that another
-version of the study has in common with this one are found again.
+Every block and every file is written whole or not at all, and a block's key says what is in it. So a killed
+process loses what it had in work and no more, two processes in one folder write the same blocks, and runs
+that another version of the study has in common with this one are found again.
 """
 
 from __future__ import annotations
@@ -17,19 +17,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from brigand.errors import ResultFileError
-from brigand.files import atomic, make_folder
+from brigand.files import atomic
 from brigand.studies import kept
 from brigand.studies.kept import DamagedBlockError, Kept
+from brigand.studies.packs import Packs, Stretch, left_over
 from brigand.studies.work import Arrays, Piece, unpack
 
 MANIFEST = "manifest.json"
 STUDY = "study.yaml"
+PIECES = "pieces"
+DAMAGED = "damaged"
+OFTEN = 1.0
+"""Seconds after which it is looked again what other processes have written, at least."""
+MANY = 100
+"""More logs than this, which kills left, are folded before a run begins."""
 
 
 class StudyFolder:
@@ -42,32 +50,37 @@ class StudyFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._looked = time.monotonic()
 
-    def path(self, key: str) -> Path:
-        """Return where a block is, or would be."""
-        return self.folder / "pieces" / key[:2] / f"{key}.block"
+    @cached_property
+    def _packs(self) -> Packs:
+        return Packs(self.folder / PIECES)
 
-    def keys(self) -> Iterator[str]:
-        """Yield the keys of all blocks that are there, of whatever version of the study."""
-        for path in (self.folder / "pieces").glob("??/*.block"):
-            if not path.name.startswith("."):
-                yield path.stem
+    def keys(self) -> Collection[str]:
+        """Return the keys of all blocks that are there, of whatever version of the study."""
+        return self._packs.keys()
+
+    def size(self, keys: Collection[str]) -> int:
+        """Return how many bytes some blocks have."""
+        return self._packs.size(keys)
+
+    @property
+    def damage(self) -> list[Stretch]:
+        """What was found so far that is not as it was written."""
+        return self._packs.damage
+
+    def leave_out(self, damage: Collection[Stretch]) -> None:
+        """Take it from another that some bytes are damaged."""
+        self._packs.leave_out(damage)
 
     def left_over(self) -> Iterator[Path]:
         """Yield the files that kills left, and those of versions of Brigand with another format."""
-        for path in (self.folder / "pieces").glob("??/*"):
-            if path.name.startswith(".") or path.suffix != ".block":
-                yield path
+        yield from left_over(self.folder / PIECES)
+        yield from (self.folder / DAMAGED).glob("*")
 
     def kept(self, key: str) -> Kept | None:
-        """Return what there is of a block; None if there is nothing.
-
-        Raises
-        ------
-        DamagedBlockError
-            The file is not as it was written, as far as its first line and its length tell.
-        """
-        return kept.first_line(self.path(key), key)
+        """Return what there is of a block, as far as its first line tells; None if there is nothing."""
+        return self._packs.kept(key)
 
     def check(self, key: str) -> Kept:
         """Read a whole block, and return what there is of it.
@@ -77,46 +90,48 @@ class StudyFolder:
         ResultFileError
             It is not there, or damaged.
         """
-        return kept.check(self.path(key), key)
+        return self._packs.content(key)[0]
 
     def lacks(self, piece: Piece) -> bool:
         """Return whether something of a piece of work is not there; nobody may have done it meanwhile."""
-        try:
-            found = self.kept(piece.key)
-        except DamagedBlockError:
-            return True
+        if time.monotonic() - self._looked > OFTEN:
+            self._packs.look()
+            self._looked = time.monotonic()
         task = piece.task
-        if found is None or (found.steps, found.pulls) != (kept.digest(task["checkpoints"]), task["pulls"]):
+        found = self.kept(piece.key)
+        if found is None or not found.has(task):
             return True
         first, column = task["place"]
         done = dict(enumerate(found.done, first))
         return any(done.get(instance, 0) < end - column for instance, _, end in task["parts"])
 
     def put(self, key: str, task: dict[str, Any], content: bytes) -> None:
-        """Write the runs of a piece of work to those of its block that are there.
+        """Write the runs of a piece of work, as `work` returns them, to those of its block that are there.
 
         Raises
         ------
         ResultFileError
             It cannot be written; what was there stays.
         """
-        self.join(key, task, unpack(content))
+        done = kept.done_by(task)
+        if done is not None and self.kept(key) is None:  # it is a block already
+            self._packs.add(key, kept.with_line(key, task, done, content))
+        else:
+            arrays = unpack(content)
+            del arrays["steps"]
+            self.join(key, task, arrays)
 
     def join(self, key: str, task: dict[str, Any], new: Arrays) -> None:
         """Write runs to those of their block that are there; see `put`."""
-        path, old = self.path(key), None
-        with suppress(DamagedBlockError):
-            found = self.kept(key)
-            if found is not None and (found.steps, found.pulls) == (
-                kept.digest(task["checkpoints"]),
-                task["pulls"],
-            ):
-                old = kept.read(path, key)
-        if not path.parent.is_dir():
-            make_folder(path.parent)
+        old = None
+        if self.kept(key) is not None:
+            try:
+                found = self.get(key)
+                old = found if found[0].has(task) else None
+            except DamagedBlockError:
+                pass
         done, arrays = kept.joined(old, task, new)
-        with atomic(path, durable=False) as temporary:  # a damaged one is noticed, and computed again
-            temporary.write_bytes(kept.content_of(key, task, done, arrays))
+        self._packs.add(key, kept.content_of(key, task, done, arrays))
 
     def get(self, key: str, names: Sequence[str] | None = None) -> tuple[Kept, Arrays]:
         """Read a block: all of its arrays, or those of some names that it has.
@@ -126,23 +141,38 @@ class StudyFolder:
         ResultFileError
             It is not there, or damaged.
         """
-        return kept.read(self.path(key), key, names)
+        found, _, payload = self._packs.content(key)
+        return found, kept.unpacked(found, payload, names)
 
-    def put_aside(self, key: str) -> Path:
-        """Move a block that is damaged to where nobody takes it for one; another run may have done so.
+    def whole(self, key: str) -> tuple[dict[str, Any], Arrays]:
+        """Read a block: the task of which it is the result, and its arrays.
 
         Raises
         ------
         ResultFileError
-            It cannot be moved.
+            It is not there, or damaged.
         """
-        place = make_folder(self.folder / "damaged") / f"{key}.block"
-        try:
-            with suppress(FileNotFoundError):
-                self.path(key).replace(place)
-        except OSError as error:
-            raise ResultFileError(f"{str(self.path(key))!r} cannot be moved: {error.strerror}.") from error
-        return place
+        found, line, payload = self._packs.content(key)
+        arrays = kept.unpacked(found, payload)
+        return kept.task_of(line, found, arrays.pop("steps").tolist()), arrays
+
+    def fold(self, drop: Collection[str] = (), *, many: int = 0) -> None:
+        """Bring all blocks into few files, but for some that are dropped, and put aside what is damaged.
+
+        Parameters
+        ----------
+        drop : collection of str
+            Keys of blocks.
+        many : int
+            Do nothing as long as no more files than this stand beside the packs.
+
+        Raises
+        ------
+        ResultFileError
+            Something cannot be written; nothing is lost.
+        """
+        if not many or self._packs.loose > many:
+            self._packs.fold(self.folder / DAMAGED, drop)
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file of the folder."""
@@ -202,7 +232,7 @@ class StudyFolder:
         try:
             json.loads(_content(self.folder / MANIFEST))
         except ValueError:
-            return (self.folder / "pieces").is_dir() or not _content(self.folder / MANIFEST).strip()
+            return (self.folder / PIECES).is_dir() or not _content(self.folder / MANIFEST).strip()
         return False
 
     def manifest(self) -> dict[str, Any]:
@@ -218,7 +248,9 @@ class StudyFolder:
             raise ResultFileError(f"{str(self.folder)!r} holds no study; `brigand run` makes one.")
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise ResultFileError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
             raise ResultFileError(f"{str(path)!r} is damaged: {error}.") from error
         if not isinstance(data, dict) or "cells" not in data:
             raise ResultFileError(f"{str(path)!r} is no manifest of a study.")

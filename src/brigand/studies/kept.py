@@ -1,4 +1,4 @@
-"""The file of a block: a line of JSON that says what it is, and its arrays.
+"""A block as it is kept: a line of JSON that says what it is, and its arrays.
 
 ::
 
@@ -6,18 +6,16 @@
     the arrays (`brigand.studies.work.pack`)
 
 ``done`` has for each instance how many of its replications are there, the first ones. The line also has the
-length and the CRC-32 of what follows it, and begins with its own. So a file that is cut off, emptied or
-changed, or that is another block's, is known as such.
+length and the CRC-32 of what follows it, and begins with its own. So what is cut off, emptied or changed is
+known as such.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +29,11 @@ LONGEST = 1 << 20
 
 
 class DamagedBlockError(ResultFileError):
-    """The file of a block is not as it was written."""
+    """A block is not as it was written, or not there."""
 
 
 class Kept(NamedTuple):
-    """What the first line of a block's file says.
+    """What the first line of a block says.
 
     Attributes
     ----------
@@ -43,20 +41,29 @@ class Kept(NamedTuple):
         How many replications are there, for each instance from the first.
     steps : str
         The `digest` of its checkpoints.
+    checkpoints : int
+        How many they are; 0 if that was not written.
     pulls : bool
         Whether it has pulls.
-    task : dict
-        What its runs have in common, as `brigand.studies.work.compute` takes it.
     size, crc : int
         Length and CRC-32 of what follows.
     """
 
     done: list[int]
     steps: str
+    checkpoints: int
     pulls: bool
-    task: dict[str, Any]
     size: int
     crc: int
+
+    @property
+    def worth(self) -> tuple[int, ...]:
+        """By which of two versions of a block the one is told that has more; at last by something."""
+        return self.checkpoints, self.pulls, sum(self.done), self.crc
+
+    def has(self, task: dict[str, Any]) -> bool:
+        """Return whether a piece of work goes on from these runs: with the same checkpoints and pulls."""
+        return (self.steps, self.pulls) == (digest(task["checkpoints"]), task["pulls"])
 
     def lacks(self, block: Block) -> list[tuple[int, int, int]]:
         """Return what a study wants of the block and is not there: instance, first replication, end."""
@@ -69,14 +76,8 @@ class Kept(NamedTuple):
             if done[row] < block.shape[1]
         ]
 
-    def all_of(self, steps: Sequence[int]) -> dict[str, Any]:
-        """Return the task of which the result is all that is there, with its checkpoints."""
-        first, column = self.task["place"]
-        parts = [[row, column, column + n] for row, n in enumerate(self.done, first) if n]
-        return self.task | {"checkpoints": list(steps), "pulls": self.pulls, "parts": parts}
 
-
-NOTHING = Kept([], "", False, {}, 0, 0)
+NOTHING = Kept([], "", 0, False, 0, 0)
 """Of a block that is not there."""
 
 
@@ -85,92 +86,67 @@ def digest(steps: Iterable[int]) -> str:
     return hashlib.sha256(json.dumps(list(steps)).encode()).hexdigest()[:16]
 
 
-def first_line(path: Path, key: str) -> Kept | None:
-    """Return what the file of block `key` says of itself; None if there is no such file.
+def parsed(line: bytes) -> tuple[str, Kept] | None:
+    """Return the key of a block and what its first line says; None if it is none, as it was written."""
+    try:
+        crc, _, text = line.partition(b" ")
+        if int(crc, 16) != zlib.crc32(text):
+            return None
+        data = json.loads(text)
+        of = data["done"], data["steps"], data.get("checkpoints", 0), data["pulls"], data["size"], data["crc"]
+        return str(data["key"]), Kept(*of)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def task_of(line: bytes, kept: Kept, steps: Sequence[int]) -> dict[str, Any]:
+    """Return the task of which the result is all that is there of a block, with its checkpoints."""
+    task: dict[str, Any] = json.loads(line.partition(b" ")[2])["task"]
+    first, column = task["place"]
+    parts = [[row, column, column + n] for row, n in enumerate(kept.done, first) if n]
+    return task | {"checkpoints": list(steps), "pulls": kept.pulls, "parts": parts}
+
+
+def is_whole(kept: Kept, payload: memoryview) -> bool:
+    """Return whether what follows the first line is what was written."""
+    return zlib.crc32(payload) == kept.crc
+
+
+def unpacked(kept: Kept, payload: memoryview, names: Sequence[str] | None = None) -> Arrays:
+    """Return the arrays of a block: all, or those of some names that it has.
 
     Raises
     ------
     DamagedBlockError
-        It says something else, or has another length.
+        They are not what the first line says.
     """
-    try:
-        with path.open("rb") as file:
-            line = file.readline(LONGEST)
-            size = file.seek(0, io.SEEK_END) - len(line)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DamagedBlockError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
-    return _parsed(line, size, path, key)
-
-
-def _parsed(line: bytes, size: int, path: Path, key: str) -> Kept:
-    try:
-        crc, _, text = line.partition(b" ")
-        data = json.loads(text)
-        found = Kept(data["done"], data["steps"], data["pulls"], data["task"], data["size"], data["crc"])
-        if int(crc, 16) == zlib.crc32(text) and data["key"] == key and found.size == size:
-            return found
-    except (ValueError, LookupError, TypeError, RecursionError):
-        pass
-    raise damaged(path)
-
-
-def damaged(path: Path) -> DamagedBlockError:
-    """Return the error for a block that is not as it was written."""
-    return DamagedBlockError(
-        f"{str(path)!r} is damaged: `brigand run`, with the same study and folder, computes it again."
-    )
-
-
-def _content(path: Path, key: str) -> tuple[Kept, memoryview]:
-    """Return what the first line says, and what follows it, which fits the checksum."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ResultFileError(f"there is no file {str(path)!r}: run the study again.") from None
-    except OSError as error:
-        raise DamagedBlockError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
-    line = content[: content.find(b"\n") + 1]
-    kept = _parsed(line, len(content) - len(line), path, key)
-    payload = memoryview(content)[len(line) :]
-    if zlib.crc32(payload) != kept.crc:
-        raise damaged(path)
-    return kept, payload
-
-
-def check(path: Path, key: str) -> Kept:
-    """Read a whole block, and return what its first line says.
-
-    Raises
-    ------
-    ResultFileError
-        It is not there, or damaged.
-    """
-    return _content(path, key)[0]
-
-
-def read(path: Path, key: str, names: Sequence[str] | None = None) -> tuple[Kept, Arrays]:
-    """Read a block: all of its arrays, or those of some names that it has.
-
-    Raises
-    ------
-    ResultFileError
-        It is not there, or damaged.
-    """
-    kept, payload = _content(path, key)
     try:
         arrays = unpack(payload, names)
     except (ValueError, TypeError, zlib.error) as error:
-        raise damaged(path) from error
+        raise DamagedBlockError(f"a block has other arrays than its first line says: {error}.") from error
     if any(len(array) != sum(kept.done) for name, array in arrays.items() if name != "steps"):
-        raise damaged(path)
-    return kept, arrays
+        raise DamagedBlockError("a block has other runs than its first line says.")
+    return arrays
 
 
 def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arrays) -> bytes:
-    """Return the bytes of a block's file, the same for the same runs."""
+    """Return the bytes of a block, the same for the same runs."""
     payload = pack({"steps": np.array(task["checkpoints"], np.int64)} | arrays)
+    return with_line(key, task, done, payload)
+
+
+def done_by(task: dict[str, Any]) -> list[int] | None:
+    """Return how many replications of each instance a piece of work makes, if it makes the first ones."""
+    (first, column), done = task["place"], list[int]()
+    for instance, start, end in task["parts"]:
+        if start != column or instance < first + len(done):
+            return None
+        done += [0] * (instance - first - len(done)) + [end - start]
+    return done
+
+
+def with_line(key: str, task: dict[str, Any], done: Sequence[int], payload: bytes) -> bytes:
+    """Return the bytes of a block, of which the arrays are packed."""
     what = {name: value for name, value in task.items() if name not in ("parts", "checkpoints", "pulls")}
     line = {
         "brigand": "block",
@@ -178,7 +154,8 @@ def content_of(key: str, task: dict[str, Any], done: Sequence[int], arrays: Arra
         "task": what,
         "done": list(done),
         "steps": digest(task["checkpoints"]),
-        "pulls": "pulls" in arrays,
+        "checkpoints": len(task["checkpoints"]),
+        "pulls": task["pulls"],
         "size": len(payload),
         "crc": zlib.crc32(payload),
     }

@@ -12,6 +12,7 @@ from brigand.errors import InvalidValueError
 from brigand.files import make_folder
 from brigand.studies.folder import MANIFEST, STUDY, StudyFolder
 from brigand.studies.kept import DamagedBlockError
+from brigand.studies.packs import Stretch
 from brigand.studies.results import StudyResults
 from brigand.studies.work import Block
 
@@ -28,13 +29,13 @@ class Merged(NamedTuple):
         How many are there now, as the study wants them.
     missing : int
         How many are not.
-    damaged : list of Path
-        Files that were not as they were written.
+    damaged : list of Stretch
+        What was not as it was written.
     """
 
     pieces: int
     missing: int
-    damaged: list[Path]
+    damaged: list[Stretch]
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merged:
@@ -62,16 +63,17 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
     for other in parts[1:]:
         _require_same(parts[0], other)
     target = StudyFolder(make_folder(out))
-    damaged: list[Path] = []
+    sources = [StudyFolder(part.folder) for part in parts if part.folder.resolve() != out.resolve()]
     for block, _ in parts[0].wanted():
-        damaged += _copy(block, [StudyFolder(part.folder) for part in parts], target)
+        _copy(block, sources, target)
+    target.fold()
     if not (out / MANIFEST).exists():
         study = parts[0].folder / STUDY
         copied = target.keep_study(study, study.read_text(encoding="utf-8")) if study.exists() else ""
         target.write_text(MANIFEST, json.dumps(parts[0].manifest | {"copy": copied}, indent=1))
     done = StudyResults(out)
     total = sum(1 for _ in done.wanted())
-    return Merged(total - done.missing, done.missing, damaged)
+    return Merged(total - done.missing, done.missing, [one for source in sources for one in source.damage])
 
 
 def _require_same(one: StudyResults, other: StudyResults) -> None:
@@ -87,23 +89,13 @@ def _require_same(one: StudyResults, other: StudyResults) -> None:
         )
 
 
-def _copy(block: Block, sources: Sequence[StudyFolder], target: StudyFolder) -> list[Path]:
-    """Copy what there is of a block; return the files that are damaged."""
-    damaged = []
+def _copy(block: Block, sources: Sequence[StudyFolder], target: StudyFolder) -> None:
+    """Copy what there is of a block, and not in the target."""
     for source in sources:
-        path = source.path(block.key)
-        if source.folder.resolve() == target.folder.resolve() or not path.exists():
-            continue
-        there = None
-        with suppress(DamagedBlockError):
-            there = target.kept(block.key)
+        there = target.kept(block.key)
         if there is not None and not there.lacks(block):
             break
-        try:
-            kept, arrays = source.get(block.key)
-        except DamagedBlockError:
-            damaged.append(path)
+        if source.kept(block.key) is None:
             continue
-        task = kept.all_of(arrays.pop("steps").tolist())
-        target.join(block.key, task, arrays)
-    return damaged
+        with suppress(DamagedBlockError):
+            target.join(block.key, *source.whole(block.key))

@@ -339,20 +339,24 @@ class StudyResults:
             Pieces are missing or damaged.
         """
         steps = self.steps(problem)
+        usual = digest(steps.tolist())
         for block in self._complete(problem, policy):
-            kept, found = self._kept.get(block.key, (array, "steps"))
+            there = self._kept.kept(block.key)
+            names = (array,) if there is not None and there.steps == usual else (array, "steps")
+            kept, found = self._kept.get(block.key, names)
             if array not in found:
                 continue
-            if kept.lacks(block) or not set(steps) <= set(found["steps"]):
+            values, (height, width) = found[array], block.shape
+            if kept.lacks(block):
                 raise ResultFileError(self._missing(problem, policy))
-            rows = np.concatenate(
-                [np.arange(first, first + block.shape[1]) for first in _starts(kept)[: block.shape[0]]]
-            )
-            values = found[array][rows]
-            if array != "forced" and len(steps) < len(found["steps"]):
-                values = values[:, np.searchsorted(found["steps"], steps)]
-            instances, replications = np.indices(block.shape)
-            yield Runs(block.place[0] + instances.ravel(), block.place[1] + replications.ravel(), values)
+            if kept.done != [width] * height:  # there are more than are wanted
+                values = values[np.add.outer(_starts(kept)[:height], np.arange(width)).ravel()]
+            if kept.steps != usual:
+                if "steps" not in found or not set(steps) <= set(found["steps"]):
+                    raise ResultFileError(self._missing(problem, policy))
+                values = values if array == "forced" else values[:, np.searchsorted(found["steps"], steps)]
+            instances = block.place[0] + np.repeat(np.arange(height), width)
+            yield Runs(instances, block.place[1] + np.tile(np.arange(width), height), values)
 
     def rivals(self, problem: str) -> list[str]:
         """Return the policies that are ranked: all but `Oracle`, which loses nothing; it, if it is alone."""
@@ -575,13 +579,13 @@ class StudyResults:
 
     def _lacks(self, block: Block, problem: str, policy: str) -> bool:
         """Return whether something that is wanted of a block is not there."""
+        kept = self._kept.kept(block.key)
+        if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
+            return True
+        steps = self._problems[problem]["checkpoints"]
+        if kept.steps == digest(steps):
+            return False
         try:
-            kept = self._kept.kept(block.key)
-            if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
-                return True
-            steps = self._problems[problem]["checkpoints"]
-            if kept.steps == digest(steps):
-                return False
             return not set(steps) <= set(self._kept.get(block.key, ("steps",))[1]["steps"].tolist())
         except DamagedBlockError:
             return True

@@ -22,8 +22,9 @@ from brigand.policies.base import Policy
 from brigand.simulation.ahead import compile_ahead
 from brigand.simulation.plan import check_workers
 from brigand.studies.expand import Study, environment_of, expand
-from brigand.studies.folder import MANIFEST, StudyFolder
+from brigand.studies.folder import MANIFEST, MANY, StudyFolder
 from brigand.studies.kept import NOTHING, DamagedBlockError, digest
+from brigand.studies.packs import Stretch
 from brigand.studies.read import Source, read_study
 from brigand.studies.results import StudyResults
 from brigand.studies.running import Running
@@ -45,9 +46,9 @@ class Load:
     missing : list of Piece
         What is not in the folder.
     unused : int
-        Files in the folder that belong to an earlier version of the study, or of the code.
-    damaged : list of str
-        Keys of blocks that are not as they were written; what they had is missing.
+        Blocks in the folder that belong to an earlier version of the study, or of the code.
+    damaged : list of Stretch
+        What is not as it was written; blocks that were there are missing.
     """
 
     cells: list[dict[str, Any]]
@@ -56,7 +57,7 @@ class Load:
     steps: float
     missing: list[Piece]
     unused: int
-    damaged: list[str]
+    damaged: list[Stretch]
 
 
 def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
@@ -84,7 +85,7 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
     if where is not None:
         where.require_own(path, file.name)
         there = set(where.keys())
-    cells, missing, damaged = [], list[Piece](), list[str]()
+    cells, missing = [], list[Piece]()
     wanted: set[str] = set()
     blocks, runs, steps = 0, 0, 0.0
     for problem in study.problems:
@@ -99,9 +100,7 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
                 found = where if block.key in there else None
                 try:
                     piece = _lacking(block, task, found)
-                except ResultFileError as error:  # or it is not there any more: somebody put it aside
-                    if isinstance(error, DamagedBlockError):
-                        damaged.append(block.key)
+                except DamagedBlockError:
                     piece = _lacking(block, task, None)
                 if piece is not None:
                     missing.append(piece)
@@ -117,6 +116,7 @@ def plan_study(path: Path, folder: Path | None) -> tuple[Study, Source, Load]:
                     "size": list(cell.size),
                 }
             )
+    damaged = [] if where is None else where.damage
     return study, source, Load(cells, blocks, runs, steps, missing, len(there - wanted), damaged)
 
 
@@ -146,6 +146,7 @@ def run_study(
     *,
     workers: int | None = None,
     dask: str | None = None,
+    patience: float | None = None,
     shard: tuple[int, int] | None = None,
     announce: Callable[[Load], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -162,6 +163,8 @@ def run_study(
         Threads; by default as many as the process may use.
     dask : str, optional
         A Dask cluster in place of threads: the address of its scheduler, or ``local:2`` for two processes.
+    patience : float, optional
+        Seconds that the cluster may be without any worker; by default a minute.
     shard : (int, int), optional
         ``(k, n)``: only the k-th of n parts, 1 <= k <= n, so that n machines do all, each in a folder of its
         own (`brigand.studies.merge`).
@@ -185,16 +188,19 @@ def run_study(
     if shard is not None:
         load = _part(load, *shard)
     kept = StudyFolder(make_folder(folder))
+    kept.leave_out(load.damaged)
     if announce is not None:
         announce(load)
     with (
         Running(folder) as running,
-        closing(_compute(study, source, load, kept, threads, dask, shard is None)) as steps,
+        closing(_compute(study, source, load, kept, threads, dask, patience, shard is None)) as steps,
     ):
+        kept.fold(many=MANY)
         for done in steps:
             running.progress(done, load.runs)
             if progress is not None:
                 progress(done, load.runs)
+        kept.fold()
     return load
 
 
@@ -205,11 +211,10 @@ def _compute(
     kept: StudyFolder,
     threads: int,
     dask: str | None,
+    patience: float | None,
     whole: bool,
 ) -> Generator[int, None, None]:
     """Compute what is missing, and yield how many runs are there: before the first piece, and after each."""
-    for key in load.damaged:
-        kept.put_aside(key)
     manifest = _manifest(study, load)
     late = bool(load.missing) and whole and _hides(kept, manifest)
     if not load.missing:
@@ -221,9 +226,9 @@ def _compute(
         compile_ahead(_players(load.missing), threads)
         finished = on_threads(todo, threads)
     else:
-        from brigand.studies.cluster import on_dask
+        from brigand.studies.cluster import PATIENCE, on_dask
 
-        finished = on_dask(todo, dask)
+        finished = on_dask(todo, dask, PATIENCE if patience is None else patience)
     is_first = True
     for piece, content in finished:
         kept.put(piece.key, piece.task, content)

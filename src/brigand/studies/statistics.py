@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brigand.simulation.results import LEVEL, regret_statistics
+from brigand.simulation.results import LEVEL, array_statistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,11 +46,11 @@ def summarise(draws: pd.DataFrame, worst: float = 0.0) -> pd.DataFrame:
         A row for each policy: ``mean``, ``low`` and ``high`` (its 95 % interval; NaN for one draw),
         ``unseen``, ``top``, ``median``, ``q10``, ``q90``, ``q99``, ``sd``.
     """
-    import xarray as xr
+    import pandas as pd
 
-    array = xr.DataArray(draws.to_numpy(), {"policy": list(draws.columns)}, ("replication", "policy"))
-    table = regret_statistics(array, worst).to_dataframe()
-    table["q99"] = np.quantile(draws.to_numpy(), 0.99, axis=0)
+    array = np.ascontiguousarray(draws.to_numpy(np.float64).T)
+    found = array_statistics(array, worst) | {"q99": np.quantile(array, 0.99, axis=1)}
+    table = pd.DataFrame(found, pd.Index(list(draws.columns), name="policy"))
     return table[["mean", "low", "high", "unseen", "top", "median", "q10", "q90", "q99", "sd"]]
 
 

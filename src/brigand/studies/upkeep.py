@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from brigand.errors import ResultFileError
 from brigand.studies.folder import STUDY, StudyFolder
 from brigand.studies.kept import DamagedBlockError
+from brigand.studies.packs import Stretch
 from brigand.studies.results import StudyResults
 from brigand.studies.run import Load, run_study
 from brigand.studies.running import notes
@@ -22,14 +24,14 @@ class Verified(NamedTuple):
     pieces : int
         How many the study wants.
     missing : int
-        How many are not there, or not all of them.
-    damaged : list of str
-        Keys of those that are not as they were written.
+        How many are not there as they were written, or not all of them.
+    damaged : list of Stretch
+        What is in their place, or elsewhere in the files.
     """
 
     pieces: int
     missing: int
-    damaged: list[str]
+    damaged: list[Stretch]
 
 
 def verify(folder: Path) -> Verified:
@@ -41,18 +43,15 @@ def verify(folder: Path) -> Verified:
         The folder holds no study.
     """
     results, kept = StudyResults(folder), StudyFolder(folder)
-    total, missing, damaged = 0, 0, []
+    total, missing = 0, 0
     for block, lacks in results.wanted():
         total += 1
-        if not kept.path(block.key).exists():
-            missing += 1
-            continue
-        try:
-            kept.check(block.key)
-            missing += lacks
-        except DamagedBlockError:
-            damaged.append(block.key)
-    return Verified(total, missing, damaged)
+        there = None
+        if kept.kept(block.key) is not None:
+            with suppress(DamagedBlockError):
+                there = kept.check(block.key)
+        missing += lacks or there is None or bool(there.lacks(block))
+    return Verified(total, missing, kept.damage)
 
 
 def repair(folder: Path, progress: Callable[[int, int], None] | None = None) -> Load:
@@ -67,11 +66,26 @@ def repair(folder: Path, progress: Callable[[int, int], None] | None = None) -> 
     return run_study(folder / STUDY, folder, progress=progress)
 
 
-def unused(folder: Path) -> list[Path]:
-    """Return the files that the study in a folder does not want.
+class Unused(NamedTuple):
+    """What the study in a folder does not want.
 
-    These are blocks of earlier versions of it, or of the code; what was put aside; what kills left; notes of
-    runs that are over.
+    Attributes
+    ----------
+    pieces : set of str
+        Keys of those of earlier versions of it, or of the code.
+    files : list of Path
+        What was put aside, what kills left, and notes of runs that are over.
+    size : int
+        Bytes of all that.
+    """
+
+    pieces: set[str]
+    files: list[Path]
+    size: int
+
+
+def unused(folder: Path) -> Unused:
+    """Return what the study in a folder does not want.
 
     Raises
     ------
@@ -85,23 +99,22 @@ def unused(folder: Path) -> list[Path]:
         raise ResultFileError(
             f"{str(folder)!r} is in use by process {at_work[0].pid} on {at_work[0].host}: wait for its end."
         )
-    found = [kept.path(key) for key in set(kept.keys()) - wanted]
-    found += kept.left_over()
-    found += (folder / "damaged").glob("*.block")
-    found += [note.path for note in notes(folder)]
-    return sorted(found)
+    pieces = set(kept.keys()) - wanted
+    files = sorted([*kept.left_over(), *(note.path for note in notes(folder))])
+    return Unused(pieces, files, kept.size(pieces) + sum(path.stat().st_size for path in files))
 
 
-def remove(folder: Path, files: Iterable[Path]) -> None:
-    """Remove files, and the folders in which nothing is left.
+def remove(folder: Path, what: Unused) -> None:
+    """Remove it, and the folders in which nothing is left.
 
     Raises
     ------
     ResultFileError
-        One of them cannot be removed.
+        Something cannot be removed.
     """
+    StudyFolder(folder).fold(what.pieces)
     try:
-        for path in files:
+        for path in what.files:
             path.unlink(missing_ok=True)
             if path.parent != folder and not any(path.parent.iterdir()):
                 path.parent.rmdir()
