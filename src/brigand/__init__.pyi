@@ -20,6 +20,7 @@ from .environments.distribution import Distribution as Distribution
 from .environments.environment import Environment as Environment
 from .environments.instances import random_environment as random_environment
 from .errors import (
+    AccessError as AccessError,
     BrigandError as BrigandError,
     ClusterError as ClusterError,
     ConflictingRewardError as ConflictingRewardError,
@@ -28,6 +29,7 @@ from .errors import (
     NotServingError as NotServingError,
     PolicyError as PolicyError,
     ResultFileError as ResultFileError,
+    ServiceError as ServiceError,
     StorageError as StorageError,
     UnknownDecisionError as UnknownDecisionError,
     UnknownNameError as UnknownNameError,

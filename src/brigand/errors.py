@@ -11,6 +11,8 @@
     ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
     ├── NotServingError                           a bandit that is paused
     ├── PolicyError                               a policy that broke the contract
+    ├── AccessError                               a key that is missing, wrong, or not allowed this
+    ├── ServiceError (also an OSError)            a service that does not answer, or not as it should
     ├── ResultFileError (also an OSError)         a result file that cannot be read or written
     └── StorageError (also an OSError)            a store of bandits that cannot be read or written
 
@@ -86,6 +88,25 @@ class PolicyError(BrigandError):
 
 class NotServingError(BrigandError):
     """A bandit that is paused, and was asked."""
+
+
+class AccessError(BrigandError):
+    """A service's key that is missing, wrong, over, or not allowed to do this."""
+
+
+class ServiceError(BrigandError, OSError):
+    """A service that does not answer, or not as it should.
+
+    Attributes
+    ----------
+    status : int or None
+        That of its answer; None if there was none.
+    retry_after : float
+        Seconds after which it wants to be asked again.
+    """
+
+    status: int | None = None
+    retry_after: float = 0.0
 
 
 class ClusterError(BrigandError):
