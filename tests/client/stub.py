@@ -19,8 +19,8 @@ KEY = "a-key-of-the-tests"
 DROPPED, LOST, AWAY, TWICE, SLOW = "dropped", "lost", "away", "twice", "slow"
 
 
-def problem(status, name, detail):
-    return status, {"type": f"https://example.org/errors#{name}", "title": name, "detail": detail}
+def problem(status, title, detail):
+    return status, {"type": "about:blank", "title": title, "status": status, "detail": detail}
 
 
 class Service:
@@ -50,12 +50,12 @@ class Service:
         with self.lock:
             self.requests.append((method, target, dict(headers), given))
             if headers.get("authorization") != f"Bearer {KEY}":
-                return problem(401, "AccessError", "no key, or a wrong one.")
+                return problem(401, "Unauthorized", "no key, or a wrong one.")
             if not names and method == "POST":
                 self.bandits[given["name"]] = given["arms"]
                 return 201, {"name": given["name"]}
             if names[0] not in self.bandits:
-                return problem(404, "UnknownNameError", f"unknown bandit {names[0]!r}.")
+                return problem(404, "unknown name", f"unknown bandit {names[0]!r}.")
             return getattr(self, names[1])(self.bandits[names[0]], given)
 
     def ask(self, arms, given):
@@ -78,9 +78,9 @@ class Service:
 
     def tell(self, arms, given):
         if given["id"] not in self.rewards:
-            return problem(404, "UnknownDecisionError", "it has not made that decision.")
+            return problem(404, "unknown decision", "it has not made that decision.")
         if given["reward"] < 0:
-            return problem(422, "UnsupportedRewardError", "rewards are not negative.")
+            return problem(422, "value not allowed", "rewards are not negative.")
         if given["request"] in self.tells:
             return 200, {"told": "repeated"}
         self.tells[given["request"]] = given

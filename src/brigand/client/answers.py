@@ -12,11 +12,11 @@ from brigand.errors import (
     BrigandError,
     ConflictingRewardError,
     InvalidValueError,
+    NameTakenError,
     NotServingError,
     ServiceError,
     UnknownDecisionError,
     UnknownNameError,
-    UnsupportedRewardError,
 )
 
 LONGEST = 2000
@@ -35,17 +35,15 @@ class UnknownThereError(UnknownNameError):
         return str(self.args[0])
 
 
-NAMED: dict[str, type[BrigandError]] = {
-    "ConflictingRewardError": ConflictingRewardError,
-    "InvalidValueError": InvalidValueError,
-    "NotServingError": NotServingError,
-    "UnknownDecisionError": UnknownDecisionError,
-    "UnknownNameError": UnknownThereError,
-    "UnsupportedRewardError": UnsupportedRewardError,
+BY_TITLE: dict[str, type[BrigandError]] = {
+    "conflicting reward": ConflictingRewardError,
+    "name taken": NameTakenError,
+    "paused": NotServingError,
+    "unknown decision": UnknownDecisionError,
+    "unknown name": UnknownThereError,
 }
-"""Errors by the last part of a problem's type."""
 BY_STATUS: dict[int, type[BrigandError]] = {401: AccessError, 403: AccessError, 404: UnknownThereError}
-"""Errors of problems that have no such type; other refusals are an `InvalidValueError`."""
+"""Errors of refusals that have no such title; all else is an `InvalidValueError`."""
 
 
 def read(status: int, headers: Mapping[str, str], content: bytes) -> Any:
@@ -73,10 +71,8 @@ def error_of(status: int, headers: Mapping[str, str], content: bytes) -> Brigand
     if status == HTTPStatus.TOO_MANY_REQUESTS or not 400 <= status < 500:
         error: BrigandError = failure(message, status, _seconds(headers.get("retry-after", "")))
     else:
-        kind = str(problem.get("type", "")).rpartition("#")[2]
-        if problem.get("title") == "paused":
-            kind = "NotServingError"
-        error = NAMED.get(kind, BY_STATUS.get(status, InvalidValueError))(message)
+        kind = BY_TITLE.get(str(problem.get("title"))) or BY_STATUS.get(status, InvalidValueError)
+        error = kind(message)
     request = headers.get("x-request-id")
     if request:
         error.add_note(f"X-Request-ID: {request[:100]}")

@@ -310,8 +310,10 @@ class AsyncClient:
 
         Raises
         ------
+        NameTakenError
+            There is such a bandit.
         InvalidValueError
-            The name is taken, or a value is not allowed.
+            A value is not allowed.
         """
         content = calls.body(
             name=checks.text("a bandit's name", bandit),
@@ -349,13 +351,13 @@ class AsyncClient:
         """Take an arm out of service."""
         await self._call(calls.delete(bandit, "arms", arm))
 
-    async def pause(self, bandit: str) -> str:
+    async def pause(self, bandit: str, note: str | None = None) -> str:
         """Let the bandit choose no arms until `resume`; return its status."""
-        return await self._change(bandit, "pause")
+        return await self._change(bandit, "pause", note=note)
 
-    async def resume(self, bandit: str) -> str:
+    async def resume(self, bandit: str, note: str | None = None) -> str:
         """Go on after `pause`; return the bandit's status."""
-        return await self._change(bandit, "resume")
+        return await self._change(bandit, "resume", note=note)
 
     async def end(self, bandit: str, arm: str, note: str | None = None) -> str:
         """End the bandit: from now on every ask gets this arm. Return its status."""
