@@ -34,6 +34,8 @@ class Service:
         slow.
     """
 
+    key = KEY
+
     def __init__(self, faults=lambda: None):
         self.faults = faults
         self.lock = threading.Lock()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from client.stub import AWAY, KEY, LOST, Service
+from client.stub import AWAY, LOST, Service
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text(encoding="utf-8")
 
@@ -30,7 +30,7 @@ def service():
 
 
 def run(service, folder, *arguments):
-    environ = os.environ | {"BRIGAND_KEY": KEY}
+    environ = os.environ | {"BRIGAND_KEY": service.key}
     done = subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environ, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -41,7 +41,7 @@ def written(service, folder, *texts):
     for text in texts:
         name = re.match(r"// (\w+\.mjs)\n", text)
         name = name[1] if name else "script.py"
-        there = text.replace("http://localhost:8765", service.url).replace('"KEY"', json.dumps(KEY))
+        there = text.replace("http://localhost:8765", service.url).replace('"KEY"', json.dumps(service.key))
         # A crowded machine may take longer than a page may.
         (folder / name).write_text(there.replace("options, 200", "options, 20000"), encoding="utf-8")
     return name

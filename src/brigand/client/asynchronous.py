@@ -111,6 +111,7 @@ class AsyncClient:
         InvalidValueError, AccessError
             The service refused the call.
         """
+        self._require_open()
         call = calls.ask(bandit, among, unit, fallback)
         try:
             return Decision.read(await self._send(call, self._timeout))
@@ -169,11 +170,11 @@ class AsyncClient:
         ServiceError
             It does not answer, and the client has no queue.
         """
+        self._require_open()
         id = decision.id if isinstance(decision, Decision) else decision
         call = calls.tell(bandit, id, reward, metric, replace)
         if id.startswith(FALLBACK):
             return "fallback"
-        self._require_open()
         if not self._outbox.pending:
             try:
                 return str(answers.field(await self._send(call, self._timeout), "told", str))
@@ -465,15 +466,15 @@ class AsyncClient:
                 return
 
     async def _call(self, call: Call) -> Any:
+        self._require_open()
         return await self._send(call, self._patience)
 
     async def _send(self, call: Call, seconds: float, retries: int | None = None) -> Any:
         """Send a call, again where that does no harm, and return the answer's JSON."""
-        self._require_open()
         attempts = Attempts(seconds, self._retries if retries is None else retries)
         while True:
             try:
-                async with asyncio.timeout(attempts.share):
+                async with asyncio.timeout(attempts.share if call.repeatable else attempts.left):
                     response = await self._http.send(self._request(call))
                 return answers.read(response.status_code, response.headers, response.content)
             except TimeoutError:
@@ -515,7 +516,7 @@ class AsyncClient:
         )
 
     def _require_open(self) -> None:
-        if self._http.is_closed:
+        if self._closed:
             raise InvalidValueError("the client was closed.")
 
 
