@@ -25,6 +25,7 @@ from .errors import (
     ConflictingRewardError as ConflictingRewardError,
     InvalidValueError as InvalidValueError,
     MissingPackageError as MissingPackageError,
+    NameTakenError as NameTakenError,
     NotServingError as NotServingError,
     PolicyError as PolicyError,
     ResultFileError as ResultFileError,

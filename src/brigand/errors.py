@@ -6,6 +6,7 @@
     ├── InvalidValueError (also a ValueError)     a value that is not allowed
     │   ├── UnsupportedRewardError                a reward outside of what a policy accepts
     │   ├── ConflictingRewardError                a second, different reward of one decision
+    │   ├── NameTakenError                        a name that something else has
     │   └── MissingPackageError (an ImportError)  a value that needs a package that is not installed
     ├── UnknownNameError (also a LookupError)     a name that nothing here has
     ├── UnknownDecisionError (also a LookupError) a decision that the bandit has not made
@@ -70,6 +71,10 @@ class UnknownNameError(BrigandError, LookupError):
 
 class ConflictingRewardError(InvalidValueError):
     """A second reward of one decision, and another one than the first."""
+
+
+class NameTakenError(InvalidValueError):
+    """A name that something else has."""
 
 
 class MissingPackageError(InvalidValueError, ImportError):

@@ -102,9 +102,11 @@ def _register() -> None:
         bounds,
         catalogue,
         errata,
+        key,
         log,
         paper,
         results,
+        serve,
         store,
         studies,
         tune,
@@ -128,6 +130,8 @@ def _register() -> None:
     app.add_typer(bandit.app, name="bandit")
     app.add_typer(store.app, name="store")
     app.add_typer(log.app, name="log")
+    app.command("serve")(serve.serve)
+    app.add_typer(key.app, name="key")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
 

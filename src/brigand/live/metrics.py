@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brigand.live import bases, confidence, report
+from brigand.live import bases, confidence
 from brigand.live.beside import metric_in, step_in
 from brigand.live.names import name_of
 from brigand.storage.events import METRIC
@@ -24,8 +24,8 @@ COLUMNS = {
 }
 
 
-def metrics(bandit: Bandit, level: float) -> Any:
-    """Return what was told of other metrics: see `brigand.Bandit.metrics`."""
+def metrics(bandit: Bandit, level: float) -> list[dict[str, Any]]:
+    """Return what was told of other metrics, one row for each and arm: see `brigand.Bandit.metrics`."""
     latest: dict[tuple[int, str], tuple[int, float]] = {}
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
@@ -42,4 +42,4 @@ def metrics(bandit: Bandit, level: float) -> Any:
         lower, upper = confidence.asymptotic([len(told)], [numbers.mean()], [squares], level)
         found = (metric, names[arm], len(told), float(numbers.mean()), float(lower[0]), float(upper[0]))
         rows.append(dict(zip(COLUMNS, found, strict=True)))
-    return report.table(rows, COLUMNS)
+    return rows

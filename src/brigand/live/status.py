@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from brigand.errors import InvalidValueError, NotServingError
-from brigand.live import bases, report
+from brigand.live import bases
 from brigand.live.beside import check_value
 from brigand.live.decision import ENDED, Decision
 from brigand.live.engine import Engine
@@ -55,13 +55,12 @@ def instead(title: str, engine: Engine) -> Decision:
     return Decision.without_bandit(arm, ENDED, f"the bandit has ended with {arm}")
 
 
-def audit(bandit: Bandit) -> Any:
-    """Return who changed what, and when: see `brigand.Bandit.audit`."""
+def audit(bandit: Bandit) -> list[dict[str, Any]]:
+    """Return who changed what, and when, one row each: see `brigand.Bandit.audit`."""
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
         names += [name_of(event) for _, event in log.arms()]
-        rows = [_row(event, names) for _, event in log.of_kinds(ADD, REMOVE, *STATUS)]
-    return report.table(rows, AUDIT)
+        return [_row(event, names) for _, event in log.of_kinds(ADD, REMOVE, *STATUS)]
 
 
 def _row(event: Event, names: list[str]) -> dict[str, Any]:
