@@ -85,7 +85,7 @@ def create_app(
     )
     app.state.service = service
     errors.install(app)
-    app.include_router(router)
+    app.router.routes.extend(router.routes)  # to include the router would match each request twice
     if cors:
         app.add_middleware(CORSMiddleware, allow_origins=list(cors), **CORS)
     app.add_middleware(Outside, metrics=service.metrics, max_body=max_body)

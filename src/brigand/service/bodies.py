@@ -10,6 +10,8 @@ from pydantic_core import from_json
 
 from brigand.service.errors import Refused
 
+ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+
 
 class StrictRequest(Request):
     """A request whose JSON has neither NaN, nor lone surrogates, nor more than 200 levels."""
@@ -35,4 +37,4 @@ class Answer(Response):
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
-        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+        return ENCODER.encode(content).encode("ascii")

@@ -11,10 +11,11 @@ from urllib.parse import unquote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brigand.service.errors import Refused, problem
-from brigand.service.logs import LOG, where
+from brigand.service.logs import LOG, note, where
 from brigand.service.metrics import Metrics
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+FAILED = "the service has failed; its log says more under this request_id."
 HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 
 
@@ -99,6 +100,7 @@ class Outside:
         if status >= 400:
             self._metrics.refused.labels(self._metrics.label(name or ""), str(status)).inc()
         fields: dict[str, Any] = {
+            "message": "request",
             "request_id": id,
             "method": scope["method"],
             "route": route,
@@ -108,5 +110,5 @@ class Outside:
             "ms": round(1e3 * seconds, 3),
         }
         if "brigand.error" in scope:
-            fields["error"] = scope["brigand.error"]
-        LOG.info("request", extra={"fields": fields})
+            fields |= {"level": "error", "error": scope["brigand.error"]}
+        note(fields)

@@ -87,37 +87,7 @@ Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 
 
-# All bandits.
-
-
-@router.post("/v1/bandits", status_code=201, response_model=schemas.Shown, **needs(ADMIN, 409, body=True))
-async def create(request: Request, body: schemas.NewBandit) -> Response:
-    """Make a bandit."""
-    service = service_of(request)
-    await service.read(_create, service, body)
-    return Answer(await service.of(body.name, lambda bandit: _shown(body.name, bandit)), 201)
-
-
-def _create(service: Service, body: schemas.NewBandit) -> None:
-    settings = body.model_dump(exclude={"name"})
-    try:
-        settings["policy"] = policy_from(body.policy, len(body.arms), body.horizon)
-        service.bandits.create(body.name, settings)
-    except UnknownNameError as error:
-        raise InvalidValueError(str(error)) from None
-    except (ArithmeticError, MemoryError) as error:
-        raise InvalidValueError("no bandit can be made of these settings.") from error
-
-
-@router.get("/v1/bandits", response_model=schemas.Page, **needs(READ))
-async def bandits(request: Request, after: str | None = None, limit: Limit = 100) -> Response:
-    """List bandits by name."""
-    service = service_of(request)
-    found = await service.read(service.bandits.listed, after, limit)
-    return Answer({"bandits": found, "next": found[-1]["name"] if len(found) == limit else None})
-
-
-# One bandit: deciding.
+# Deciding: first, for routes are tried in order.
 
 
 @router.post(
@@ -163,6 +133,36 @@ async def tell(request: Request, name: Name, body: schemas.Tell) -> Response:
     for told in became:
         service.metrics.tells.labels(label, told).inc()
     return Answer({"told": became[0] if body.rewards is None else became})
+
+
+# All bandits.
+
+
+@router.post("/v1/bandits", status_code=201, response_model=schemas.Shown, **needs(ADMIN, 409, body=True))
+async def create(request: Request, body: schemas.NewBandit) -> Response:
+    """Make a bandit."""
+    service = service_of(request)
+    await service.read(_create, service, body)
+    return Answer(await service.of(body.name, lambda bandit: _shown(body.name, bandit)), 201)
+
+
+def _create(service: Service, body: schemas.NewBandit) -> None:
+    settings = body.model_dump(exclude={"name"})
+    try:
+        settings["policy"] = policy_from(body.policy, len(body.arms), body.horizon)
+        service.bandits.create(body.name, settings)
+    except UnknownNameError as error:
+        raise InvalidValueError(str(error)) from None
+    except (ArithmeticError, MemoryError) as error:
+        raise InvalidValueError("no bandit can be made of these settings.") from error
+
+
+@router.get("/v1/bandits", response_model=schemas.Page, **needs(READ))
+async def bandits(request: Request, after: str | None = None, limit: Limit = 100) -> Response:
+    """List bandits by name."""
+    service = service_of(request)
+    found = await service.read(service.bandits.listed, after, limit)
+    return Answer({"bandits": found, "next": found[-1]["name"] if len(found) == limit else None})
 
 
 # One bandit: looking.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from brigand.errors import InvalidValueError
+from brigand.live.bandit import Bandit
 from brigand.service.logs import written
 
 GRACE = 30
@@ -58,9 +60,21 @@ def serve(app: FastAPI, listening: socket.socket) -> bool:
             ws="none",
         )
     )
+    _settle()
     with written(), _ended_by_signals(server), listening:
         server.run(sockets=[listening])
     return server.started
+
+
+def _settle() -> None:
+    """Load and compile what most bandits need, and let Python look for garbage among later objects alone.
+
+    Else it walks through all of Numba's once in a thousand requests, which takes as long as 300 of them.
+    """
+    Bandit(["a", "b"], "FE-Linear").ask()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @contextmanager
