@@ -20,6 +20,10 @@ GRACE = 30
 """Seconds that open requests have to end."""
 
 
+BACKLOG = 2048
+"""Connections that wait until they are accepted."""
+
+
 class _Server(uvicorn.Server):
     def capture_signals(self) -> Any:
         """Do nothing: uvicorn would send itself the signal again, and end with another status than 0."""
@@ -34,6 +38,7 @@ def listen(host: str, port: int) -> socket.socket:
     InvalidValueError
         The port is in use, or the address not of this machine.
     """
+    found = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -41,9 +46,11 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.socket(family, kind, protocol)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-        found.listen(2048)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or error
+        found.listen(BACKLOG)
+    except OSError as error:
+        if found is not None:
+            found.close()
+        why = error.strerror or error
         raise InvalidValueError(f"{host}, port {port}, cannot be listened on: {why}.") from None
     return found
 
