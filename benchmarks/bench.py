@@ -11,6 +11,7 @@ import growth
 import long_logs
 import many_pieces
 import others
+import over_http
 import processes
 import reading
 import serving
@@ -23,7 +24,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs"),
+    *("live", "stores", "long", "studies", "logs", "http"),
 )
 
 
@@ -48,6 +49,7 @@ def main():
         "long": lambda: long_logs.report(out),
         "studies": lambda: many_pieces.report(out),
         "logs": lambda: reading.report(out),
+        "http": lambda: over_http.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

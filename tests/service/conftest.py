@@ -5,7 +5,7 @@ import pytest
 import stores
 from service.common import served
 
-url = stores.urls(("sqlite",), scope="module")
+url = stores.urls(stores.FULL_KINDS, scope="module")
 
 
 @pytest.fixture(scope="module")

