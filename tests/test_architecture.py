@@ -25,6 +25,7 @@ FLOORS = [
     {"simulation"},
     {"testing", "storage", "logs"},
     {"papers", "tuning", "studies", "live"},
+    {"service"},
     {"cli"},
     {"__main__"},
 ]

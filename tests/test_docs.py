@@ -156,6 +156,16 @@ def test_the_shell_lines_on_live_bandits_run_in_order_in_an_empty_folder(tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["brigand.db", "button.csv", "monday.db"]
 
 
+@pytest.mark.full
+def test_the_shell_lines_on_the_service_run_in_order_in_an_empty_folder(tmp_path):
+    lines = [line for line in shell_lines("docs/service.md") if "pip" not in line]
+    lines = [line.replace("8765", "8768") for line in lines]  # the usual port may be in use
+    printed = shell(tmp_path, *lines)
+    assert '"told":"learned"' in printed
+    assert '{"status":"paused"}' in printed
+    assert (tmp_path / "button.csv").read_text(encoding="utf-8").count("\n") == 2
+
+
 def a_small(study):
     """Return a study that takes a second."""
     for key, value in (("horizon", "400"), ("replications", "2"), ("instances", "6")):

@@ -20,9 +20,10 @@ import pytest
 from sqlalchemy.engine import make_url
 
 import brigand as br
-from brigand.cli import bandit_export, main
+from brigand.cli import main
 from brigand.live import history
 from brigand.live.decision import Past
+from brigand.live.export import as_typed
 from brigand.live.listing import bandits
 from brigand.storage import records
 from brigand.storage.store import open_store
@@ -380,7 +381,7 @@ def test_an_export_is_the_history_and_an_import_of_it_the_same_bandit(
     if suffix == "csv":
         table = pd.read_csv("log.csv", keep_default_na=False, na_values={"reward": [""], "learned": [""]})
         for column in ("arm", "reason"):
-            table[column] = table[column].map(bandit_export.as_typed)
+            table[column] = table[column].map(as_typed)
     else:
         table = pd.read_parquet("log.parquet")
     assert set(table.columns) == set(history.columns)

@@ -103,10 +103,12 @@ def _register() -> None:
         catalogue,
         errata,
         evaluate,
+        key,
         log,
         paper,
         replay,
         results,
+        serve,
         store,
         studies,
         tune,
@@ -132,6 +134,8 @@ def _register() -> None:
     app.add_typer(store.app, name="store")
     app.add_typer(log.app, name="log")
     app.command("replay")(replay.replay)
+    app.command("serve")(serve.serve)
+    app.add_typer(key.app, name="key")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)
 

@@ -303,7 +303,7 @@ def audit(name: Name, store: Store = DEFAULT_STORE) -> None:
     from brigand.live import status
 
     with _opened(store, name) as bandit:
-        for row in status.rows(bandit):
+        for row in status.audit(bandit):
             texts = (row["by"], row["action"], row["arm"], row["note"])
             typer.echo("\t".join([row["at"].isoformat(timespec="seconds"), *map(visible, texts)]))
 
@@ -315,10 +315,10 @@ def metrics(
     store: Store = DEFAULT_STORE,
 ) -> None:
     """Print other metrics than the reward by arm: number, mean and interval, between tabs."""
-    from brigand.live.metrics import rows
+    from brigand.live.metrics import metrics as metrics_of
 
     with _opened(store, name) as bandit:
-        found = rows(bandit, level)
+        found = metrics_of(bandit, level)
     for row in found:
         numbers = [f"{row[key]:.4g}" for key in ("mean", "lower", "upper")]
         typer.echo("\t".join([visible(row["metric"]), label(row["arm"]), f"{row['told']:,}", *numbers]))

@@ -12,8 +12,8 @@ from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from brigand.cli.bandit_export import as_typed
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
+from brigand.live.export import as_typed
 from brigand.live.history import TIMES
 from brigand.live.times import date_in
 from brigand.logs.files import column_names, csv_records, file_kind, misfit, parquet_modules, unreadable

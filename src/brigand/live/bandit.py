@@ -24,6 +24,7 @@ import numpy as np
 from brigand import checks
 from brigand.errors import (
     InvalidValueError,
+    NameTakenError,
     NotServingError,
     StorageError,
     UnknownDecisionError,
@@ -120,7 +121,9 @@ class Bandit:
     Raises
     ------
     InvalidValueError
-        A setting is not allowed, the policy needs a horizon, or there is a bandit of this name.
+        A setting is not allowed, or the policy needs a horizon.
+    NameTakenError
+        There is a bandit of this name.
 
     Notes
     -----
@@ -514,8 +517,18 @@ class Bandit:
         with self._session.reading() as session:
             return status.SAID[session.engine.status]
 
-    def audit(self) -> pd.DataFrame:
+    @overload
+    def audit(self, *, plain: Literal[False] = False) -> pd.DataFrame: ...
+    @overload
+    def audit(self, *, plain: Literal[True]) -> list[dict[str, Any]]: ...
+
+    def audit(self, *, plain: bool = False) -> pd.DataFrame | list[dict[str, Any]]:
         """Return who changed what and when, one row each.
+
+        Parameters
+        ----------
+        plain : bool
+            Return a list of dicts that JSON can hold: times as ISO 8601.
 
         Returns
         -------
@@ -532,10 +545,23 @@ class Bandit:
         >>> bandit.status, bandit.audit()["action"].to_list()
         ('paused', ['add', 'add', 'pause'])
         """
-        return status.audit(self)
+        rows = status.audit(self)
+        return list(map(plain_row, rows)) if plain else report.table(rows, status.AUDIT)
 
-    def metrics(self, *, level: float = 0.95) -> pd.DataFrame:
+    @overload
+    def metrics(self, *, level: float = 0.95, plain: Literal[False] = False) -> pd.DataFrame: ...
+    @overload
+    def metrics(self, *, level: float = 0.95, plain: Literal[True]) -> list[dict[str, Any]]: ...
+
+    def metrics(self, *, level: float = 0.95, plain: bool = False) -> pd.DataFrame | list[dict[str, Any]]:
         """Return what was told of other metrics, one row for each metric and arm.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+        plain : bool
+            Return a list of dicts that JSON can hold: None for numbers that are missing or infinite.
 
         Returns
         -------
@@ -543,9 +569,10 @@ class Bandit:
             Columns ``metric`` (index), ``arm``, ``told``, ``mean``, ``lower`` and ``upper`` (an asymptotic
             interval that holds however often one looks, as in `summary`). Of decisions in the log.
         """
-        from brigand.live.metrics import metrics
+        from brigand.live.metrics import COLUMNS, metrics
 
-        return metrics(self, level)
+        rows = metrics(self, level)
+        return list(map(plain_row, rows)) if plain else report.table(rows, COLUMNS)
 
     @property
     def policy(self) -> Policy:
@@ -907,7 +934,7 @@ class Bandit:
 
     def _check_new(self, engine: Engine, name: str) -> None:
         if name in engine.row_of:
-            raise InvalidValueError(f"bandit {self._title} has an arm {name!r} already.")
+            raise NameTakenError(f"bandit {self._title} has an arm {name!r} already.")
         self._settings.check_floor(len(engine.row_of) + 1)
         check_alike([*engine.row_of, name])
 

@@ -15,7 +15,7 @@ from brigand.live.damage import LogCheck, seal, unseal
 from brigand.live.engine import Engine
 from brigand.live.names import needs_row
 from brigand.live.settings import Settings
-from brigand.storage.events import ASK, Event
+from brigand.storage.events import ASK, RESUME, Event
 
 Base = tuple[int, str]
 """The number of the last event that it has seen, and a sealed state (`brigand.live.damage.seal`)."""
@@ -87,6 +87,11 @@ def names(base: Base | None) -> tuple[list[str], list[int]]:
         return [], []
     state = state_of(base)
     return state["names"], state["rows"]
+
+
+def status(base: Base | None) -> str:
+    """Return what was said last of whether the bandit serves: a kind of event."""
+    return str(RESUME if base is None else state_of(base).get("status", [RESUME])[0])
 
 
 def _wait(engine: Engine, decisions: Any) -> bool:

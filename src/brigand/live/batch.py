@@ -74,3 +74,8 @@ def run(bandit: Bandit, calls: Sequence[Call]) -> list[Any]:
             except BrigandError as error:  # it was refused before anything moved
                 answers.append(error)
     return answers
+
+
+def is_same(bandit: Bandit, other: Bandit) -> bool:
+    """Return whether two that were opened by one name are one bandit; else one took the other's place."""
+    return bandit._backend.identity == other._backend.identity

@@ -72,7 +72,7 @@ def find(log: Log, key: str) -> Event | None:
     """
     event = log.found(key)
     if event is not None and key not in keys_in(event.data):
-        raise StorageError(f"the store is damaged: what it finds for {key!r} is another line of the log.")
+        raise StorageError("the store is damaged: what it finds by a key is another line of the log.")
     return event
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from brigand.errors import StorageError
 from brigand.live import bases
-from brigand.storage.events import ADD, Overview
+from brigand.live.status import SAID
+from brigand.storage.events import ADD, REMOVE, RESUME, Overview
 from brigand.storage.place import Place, store_url
-from brigand.storage.schema import KINDS
+from brigand.storage.records import NAMES
 from brigand.storage.store import open_store
 
 
@@ -26,6 +27,8 @@ class Listed(NamedTuple):
     decisions : int
     created_at : float
         Seconds since the epoch, UTC.
+    status : str
+        ``"serving"``, ``"paused"`` or ``"ended"``.
     damaged : bool
         Whether what is stored of it cannot be read: it has neither policy nor arms here.
     """
@@ -35,6 +38,7 @@ class Listed(NamedTuple):
     arms: list[str]
     decisions: int
     created_at: float
+    status: str = SAID[RESUME]
     damaged: bool = False
 
 
@@ -53,22 +57,25 @@ def bandits(store: Place, after: str | None = None, limit: int | None = None) ->
 def _listed(found: Overview) -> Listed:
     record = found.record
     try:
-        policy, arms = json.loads(record.definition)["policy"], _arms(found)
+        policy, (arms, status) = json.loads(record.definition)["policy"], _arms_and_status(found)
         if isinstance(policy, dict) and isinstance(found.steps, int):
-            return Listed(record.name, policy, arms, found.steps, record.created_at)
+            return Listed(record.name, policy, arms, found.steps, record.created_at, status)
     except (TypeError, ValueError, LookupError, RecursionError, StorageError):
         pass
     return Listed(record.name, {}, [], 0, record.created_at, damaged=True)
 
 
-def _arms(found: Overview) -> list[str]:
-    """Return the arms in service."""
+def _arms_and_status(found: Overview) -> tuple[list[str], str]:
+    """Return the arms in service, and whether the bandit serves."""
     known, serving = bases.names(found.base)
-    names, rows = list(known), set(serving)
-    for code, arm, data in found.arm_changes:
-        if code == KINDS[ADD]:
+    names, rows, status = list(known), set(serving), bases.status(found.base)
+    for code, arm, data in found.changes:
+        kind = NAMES[code]
+        if kind == ADD:
             names.append(str(json.loads(data)["name"]))
             rows.add(arm)
-        else:
+        elif kind == REMOVE:
             rows.remove(arm)
-    return [names[row] for row in sorted(rows)]
+        else:
+            status = kind
+    return [names[row] for row in sorted(rows)], SAID[status]

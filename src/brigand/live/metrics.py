@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from brigand.live import bases, confidence, report
+from brigand.live import bases, confidence
 from brigand.live.beside import metric_in, step_in
 from brigand.live.names import name_of
 from brigand.storage.events import METRIC
@@ -21,13 +21,8 @@ COLUMNS = {
 }
 
 
-def metrics(bandit: Any, level: float) -> Any:
-    """Return what was told of other metrics: see `brigand.Bandit.metrics`."""
-    return report.table(rows(bandit, level), COLUMNS)
-
-
-def rows(bandit: Any, level: float) -> list[dict[str, Any]]:
-    """Return the rows of `metrics` as plain dicts."""
+def metrics(bandit: Any, level: float) -> list[dict[str, Any]]:
+    """Return what was told of other metrics, one row for each and arm: see `brigand.Bandit.metrics`."""
     latest: dict[tuple[int, str], tuple[int, float]] = {}
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
@@ -37,11 +32,11 @@ def rows(bandit: Any, level: float) -> list[dict[str, Any]]:
     values: dict[tuple[str, int], list[float]] = {}
     for (_, metric), (arm, value) in latest.items():
         values.setdefault((metric, arm), []).append(value)
-    table = []
+    rows = []
     for (metric, arm), told in sorted(values.items()):
         numbers = np.array(told)
         squares = float(((numbers - numbers.mean()) ** 2).sum())
         lower, upper = confidence.asymptotic([len(told)], [numbers.mean()], [squares], level)
         found = (metric, names[arm], len(told), float(numbers.mean()), float(lower[0]), float(upper[0]))
-        table.append(dict(zip(COLUMNS, found, strict=True)))
-    return table
+        rows.append(dict(zip(COLUMNS, found, strict=True)))
+    return rows

@@ -77,17 +77,17 @@ def _no_collection() -> Iterator[None]:
 def _checksum(snapshot: dict[str, Any]) -> str:
     """Return the SHA-256 of all but the checksum, as JSON with sorted keys."""
     found = hashlib.sha256()
-    for part in _written({key: value for key, value in snapshot.items() if key != "sha256"}):
+    for part in written({key: value for key, value in snapshot.items() if key != "sha256"}):
         found.update(part.encode())
     return found.hexdigest()
 
 
-def _written(value: Any) -> Iterator[str]:
+def written(value: Any) -> Iterator[str]:
     """Yield what `json.dumps` returns, in parts: a log is long."""
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         for number, key in enumerate(sorted(value)):
             yield f"{', ' if number else '{'}{json.dumps(key)}: "
-            yield from _written(value[key])
+            yield from written(value[key])
         yield "}" if value else "{}"
     elif isinstance(value, list) and len(value) > PART:
         for start in range(0, len(value), PART):
@@ -96,7 +96,7 @@ def _written(value: Any) -> Iterator[str]:
     elif isinstance(value, list) and any(isinstance(item, list) for item in value):
         for number, item in enumerate(value):
             yield ", " if number else "["
-            yield from _written(item)
+            yield from written(item)
         yield "]"
     else:
         yield json.dumps(value, sort_keys=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from brigand.errors import InvalidValueError, NotServingError
-from brigand.live import bases, report
+from brigand.live import bases
 from brigand.live.beside import check_value
 from brigand.live.decision import ENDED, Decision
 from brigand.live.engine import Engine
@@ -52,13 +52,8 @@ def instead(title: str, engine: Engine) -> Decision:
     return Decision.without_bandit(arm, ENDED, f"the bandit has ended with {arm}")
 
 
-def audit(bandit: Any) -> Any:
-    """Return who changed what, and when: see `brigand.Bandit.audit`."""
-    return report.table(rows(bandit), AUDIT)
-
-
-def rows(bandit: Any) -> list[dict[str, Any]]:
-    """Return the rows of `audit` as plain dicts."""
+def audit(bandit: Any) -> list[dict[str, Any]]:
+    """Return who changed what, and when, one row each: see `brigand.Bandit.audit`."""
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
         names += [name_of(event) for _, event in log.arms()]

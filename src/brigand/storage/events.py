@@ -119,14 +119,15 @@ class Overview(NamedTuple):
         How many decisions there are; whatever is there, if the store is damaged.
     base : tuple or None
         What stands for the beginning of its log: see `Reading.base`.
-    arm_changes : list of tuple
-        Code, arm and data of each event since then that adds or removes an arm, in order.
+    changes : list of tuple
+        Code, arm and data of each event since then that adds or removes an arm, pauses, resumes or ends, in
+        order.
     """
 
     record: Record
     steps: int
     base: tuple[int, str] | None
-    arm_changes: list[tuple[int, int, str]]
+    changes: list[tuple[int, int, str]]
 
 
 class Logged(NamedTuple):

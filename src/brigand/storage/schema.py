@@ -29,7 +29,8 @@ from brigand.storage.events import (
 )
 
 VERSION = 3
-"""Since 2, events have checksums, and old ones can be pruned; since 3 they can be found by keys."""
+"""Since 2, events have checksums, and old ones can be pruned; since 3 they can be found by keys, and the
+service has its own."""
 
 KINDS = {
     kind: code
@@ -120,6 +121,22 @@ KEYS = Table(
 """The latest event with each key in its data: made from these, and no more than a way to find them."""
 
 
+SERVICE_KEYS = Table(
+    "brigand_service_keys",
+    METADATA,
+    Column("id", Name, primary_key=True),
+    Column("digest", sa.Text, nullable=False),
+    Column("role", sa.Text, nullable=False),
+    Column("bandit", sa.Text),
+    Column("label", sa.Text, nullable=False),
+    Column("created_at", sa.Double, nullable=False),
+    Column("expires_at", sa.Double),
+    Column("revoked_at", sa.Double),
+    Column("used_at", sa.Double),
+)
+"""Who may use the service: see `brigand.storage.service_keys`."""
+
+
 def _from_1(connection: Connection) -> None:
     connection.exec_driver_sql(f"ALTER TABLE {EVENTS.name} ADD COLUMN crc BIGINT")
     BASES.create(connection)
@@ -127,6 +144,7 @@ def _from_1(connection: Connection) -> None:
 
 def _from_2(connection: Connection) -> None:
     KEYS.create(connection)
+    SERVICE_KEYS.create(connection)
 
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1, 2: _from_2}

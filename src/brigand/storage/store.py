@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from sqlalchemy import URL, bindparam
 
 from brigand import checks
-from brigand.errors import InvalidValueError, StorageError, UnknownNameError
+from brigand.errors import InvalidValueError, NameTakenError, StorageError, UnknownNameError
 from brigand.storage import schema
 from brigand.storage.connections import Connections, borrow, give_back
-from brigand.storage.events import ADD, REMOVE, Event, Overview, Record
+from brigand.storage.events import ADD, END, PAUSE, REMOVE, RESUME, Event, Overview, Record
 from brigand.storage.location import File, identity, locate, prepare_file
 from brigand.storage.postgres import ServerConnections
 from brigand.storage.records import CHUNK, Reading, Writing
@@ -36,12 +36,12 @@ OVERVIEW = (
     .outerjoin(BASES, BASES.c.bandit_id == BANDITS.c.id)
     .order_by(BANDITS.c.name)
 )
-ARM_CHANGES = (
+CHANGES = (
     sa.select(EVENTS.c.bandit_id, EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
     .where(
         EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True))
         & EVENTS.c.step.is_(None)
-        & EVENTS.c.kind.in_([KINDS[ADD], KINDS[REMOVE]])
+        & EVENTS.c.kind.in_([KINDS[kind] for kind in (ADD, REMOVE, PAUSE, RESUME, END)])
     )
     .order_by(EVENTS.c.bandit_id, EVENTS.c.seq)
 )
@@ -214,8 +214,10 @@ class Store:
 
         Raises
         ------
+        NameTakenError
+            A bandit here has that name.
         InvalidValueError
-            The name is taken, or is no text that can be stored.
+            It is no text that can be stored.
         StorageError
             The store cannot be written.
         """
@@ -235,7 +237,7 @@ class Store:
         _check_name(name)
         with self.connections.writing() as transaction:
             if transaction.rows(FIND, {"name": name}):
-                raise InvalidValueError(
+                raise NameTakenError(
                     f"a bandit named {name!r} is in {self.connections.shown!r} already: open it with "
                     "Bandit.open, or choose another name."
                 )
@@ -319,11 +321,11 @@ class Store:
             }
             ids = list(found)
             for start in range(0, len(ids), CHUNK):
-                changes = transaction.rows(ARM_CHANGES, {"bandits": ids[start : start + CHUNK]})
+                changes = transaction.rows(CHANGES, {"bandits": ids[start : start + CHUNK]})
                 for id_, seq, *change in changes:
                     base = found[id_].base
                     if base is None or seq > base[0]:
-                        found[id_].arm_changes.append(tuple(change))
+                        found[id_].changes.append(tuple(change))
         return list(found.values())
 
     @contextmanager

@@ -1,0 +1,1 @@
+"""Bandits behind HTTP."""
