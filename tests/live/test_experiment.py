@@ -184,7 +184,7 @@ def test_other_metrics_are_kept_and_not_learned(place):
     assert found["metric"].unique().tolist() == ["signup"]
     assert found["told"].sum() == 40
     assert np.average(found["mean"], weights=found["told"]) == 0.5
-    assert bandit.tell(decisions[0], 1, metric="signup", replace=True) is br.Told.HISTORY
+    assert bandit.tell(decisions[0], True, metric="signup", replace=True) is br.Told.HISTORY
     assert np.average(bandit.metrics()["mean"], weights=found["told"]) == 0.525
 
 

@@ -416,7 +416,8 @@ class Bandit:
                 given.append((step, self._checked(reward, "decision", step)))
             else:  # the policy does not learn it as it is
                 name = f"decision {step}: {metric or 'a reward'}"
-                given.append((step, checks.number(name, reward, -MAX_REWARD, MAX_REWARD)))
+                value = float(reward) if isinstance(reward, (bool, np.bool_)) else reward
+                given.append((step, checks.number(name, value, -MAX_REWARD, MAX_REWARD)))
         if metric is not None:
             return lambda session: telling.tell_metric(self, session, given[0], metric, replace)
         if replace:
