@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 0.175
-"""Inches that a policy's row takes."""
+"""Inches that a policy's row takes, or a line of a title."""
 BANDS = 4
 """Of more policies the ranges are bars at the right, since their bands would hide each other."""
 REGRET = "pseudo-regret at T, in units of reward"
@@ -44,7 +44,7 @@ def curves(
         Whether it is realized regret, which may be negative: all axes are linear then.
     """
     with mpl.rc_context(style.STYLE):
-        figure = style.new_figure(7.2, 3.5)
+        figure = style.new_figure(7.2, 3.5 + ROW * title.count("\n"))
         left, right = figure.subplots(1, 2)
         style.mark_breakpoints(left, breakpoints)
         policies = table.index.unique("policy")
