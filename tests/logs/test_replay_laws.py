@@ -19,13 +19,13 @@ UNEVEN = (0.3, 0.25, 0.2, 0.15, 0.1)
 @functools.cache
 def truth(name, steps, horizon):
     """Return the mean reward over 1, 2, ... steps."""
-    return earned(POLICIES[name], steps, horizon, replications=runs(20_000, TRUTH))
+    return earned(POLICIES[name], steps, horizon, replications=runs(10_000, TRUTH))
 
 
 def gaps(method, probabilities=None, **options):
     """Return, for each policy, what was found on each of many logs less the truth at the same steps."""
     found = {name: [] for name in POLICIES}
-    for seed in range(runs(200, 2000)):
+    for seed in range(runs(50, 2000)):
         log = coins(50_000 + seed, ROWS, MEANS, probabilities)
         played = br.replay(log, POLICIES, method=method, resamples=0, least=1, seed=seed, **options)
         for name, one in played.replayed.items():
@@ -56,7 +56,7 @@ def test_replay_is_unbiased(case):
 @pytest.mark.parametrize("name", ["FE", "UCB1", "TS", "Always"])
 def test_intervals_hold_the_truth(method, name):
     """95 % intervals of reward and gain: 93 to 97 % of 2,000 logs, and what chance adds at level 1e-5."""
-    held = np.zeros((2, runs(100, 2000)), bool)
+    held = np.zeros((2, runs(40, 2000)), bool)
     for seed in range(held.shape[1]):
         log = coins(90_000 + seed, ROWS)
         found = br.replay(
