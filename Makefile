@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 
+# The tests start hundreds of processes, which would compile the sources again where no bytecode is written.
+export PYTHONDONTWRITEBYTECODE :=
+
 PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
 
 .PHONY: demo test test-full test-lowest lint bench peers lock clean

@@ -56,7 +56,7 @@ def test_replay_is_unbiased(case):
 @pytest.mark.parametrize("name", ["FE", "UCB1", "TS", "Always"])
 def test_intervals_hold_the_truth(method, name):
     """95 % intervals of reward and gain: 93 to 97 % of 2,000 logs, and what chance adds at level 1e-5."""
-    held = np.zeros((2, runs(40, 2000)), bool)
+    held = np.zeros((2, runs(20, 2000)), bool)
     for seed in range(held.shape[1]):
         log = coins(90_000 + seed, ROWS)
         found = br.replay(

@@ -64,7 +64,7 @@ def test_selecting_changes_nothing_and_chooses_a_candidate(name):
 
 
 def test_propensities_are_the_probabilities_with_which_arms_are_chosen(name):
-    testing.check_propensities(SETTINGS[name], selects=runs(300, 1000))
+    testing.check_propensities(SETTINGS[name], selects=runs(150, 1000))
     if strength.full:
         testing.check_propensities(SETTINGS[name], steps=[42], selects=100_000)
 
