@@ -1,4 +1,4 @@
-"""Fleets: nanoseconds a decision and a reward, by the number of bandits and arms, beside a loop of `Bandit`s."""
+"""Fleets: nanoseconds a decision and a reward, by size, beside a loop of `Bandit`s."""
 
 import time
 
@@ -12,7 +12,7 @@ BANDITS = 200
 
 
 def of_fleet(policy, n, arms, order, rounds=7):
-    """Return nanoseconds of CPU time of an ask and of a tell, medians of rounds over all bandits, and bytes."""
+    """Return nanoseconds of CPU time of an ask and of a tell, medians of rounds, and bytes a bandit."""
     rng = np.random.default_rng(0)
     fleet = br.Fleet(n, arms, policy, seed=0)
     ids = np.arange(n) if order == "in order" else rng.permutation(n)
