@@ -129,7 +129,7 @@ def _one_thread():
 @pytest.fixture(scope="session", autouse=True)
 def _few_policies_compiled():
     """Run the kernels of most policies as plain Python: compiling one takes as long as 200 tests."""
-    compiled = {br.CATALOGUE[name].kernels.select for name in strength.COMPILED}
+    compiled = {kernel for name in strength.COMPILED for kernel in br.CATALOGUE[name].kernels}
     compile_loop = jit.compile_loop
 
     def only_some(loop, *kernels):

@@ -88,8 +88,11 @@ def _require_inside(bits: np.random.PCG64, address: int, size: int) -> None:
 
 
 def direct(loop: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called."""
-    return _entry(loop, arguments) if calls_directly() else loop
+    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called.
+
+    One that runs as plain Python is returned as it is.
+    """
+    return _entry(loop, arguments) if hasattr(loop, "overloads") and calls_directly() else loop
 
 
 @_self_test

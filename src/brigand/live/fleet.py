@@ -99,6 +99,8 @@ class Fleet:
         self._generator = np.random.Generator(np.random.PCG64(0))
         self._tape = shortcuts.Tape.of(self._generator)
         self._packed = shortcuts.pack(self._generator)
+        self._asks: Callable[..., int] | None = None
+        self._tells: Callable[..., int] | None = None
 
     @property
     def n_bandits(self) -> int:
@@ -138,18 +140,17 @@ class Fleet:
             asked = self._tables["headers"]["step"][wanted]
             if int(asked.max()) + len(wanted) > most:  # or else there is no need to count
                 self._check_asks(wanted, most)
-        arguments = (self._parameters, *map(self._tables.__getitem__, TABLES), self._candidates)
-        loop = ask_loop(self.policy)
+        tables = map(self._tables.__getitem__, TABLES)
+        state = (self._parameters, *tables, self._candidates)
+        tape = (self._packed, self._tape.state, self._tape.half)
+        if self._asks is None:
+            self._asks = shortcuts.direct(ask_loop(self.policy), *state, wanted, chosen, *tape)
         if shortcuts.winds():
-            wrong = loop(*arguments, wanted, chosen, self._packed, self._tape.state, self._tape.half)
-            check_choices(self.policy, wrong)
+            check_choices(self.policy, self._asks(*state, wanted, chosen, *tape))
             return chosen
         for i in range(len(wanted)):  # the documented way to put a generator into a state
             self._wind(wanted[i])
-            nowhere = np.zeros(4, np.uint64), np.zeros(2, np.uint32)
-            check_choices(
-                self.policy, loop(*arguments, wanted[i : i + 1], chosen[i:], self._packed, *nowhere)
-            )
+            check_choices(self.policy, self._asks(*state, wanted[i : i + 1], chosen[i : i + 1], *tape))
             self._keep(wanted[i])
         return chosen
 
@@ -183,9 +184,10 @@ class Fleet:
             reward = float(values[place])
             self.policy.check_rewards(reward, reward, f"rewards[{place}]")
         tables = map(self._tables.__getitem__, ("headers", "arms", "memory", "last", "open"))
-        wrong = tell_loop(self.policy)(
-            self._parameters, *tables, wanted, chosen, np.ascontiguousarray(values)
-        )
+        arguments = (self._parameters, *tables, wanted, chosen, np.ascontiguousarray(values))
+        if self._tells is None:
+            self._tells = shortcuts.direct(tell_loop(self.policy), *arguments)
+        wrong = self._tells(*arguments)
         if wrong:
             bandit, arm = wanted[wrong - 1], chosen[wrong - 1]
             raise InvalidValueError(
