@@ -42,7 +42,8 @@ release: $(VENV)/installed-dev  ## Build wheel and sdist into dist/, check both,
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
-	$(BIN)/python -m pytest -q -n 0 --full tests/test_release.py
+	$(BIN)/python -m pytest -q -n 0 tests/test_release.py
+	$(BIN)/python tests/release.py dist/*
 
 bench: $(VENV)/installed-dev  ## Measure speed and memory, as ratios
 	$(BIN)/python benchmarks/bench.py

@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/standard.py        # writes docs/policies/measured.csv, in some minutes
 
 Settings are those of the catalogue. A policy that does not accept a problem's rewards has no row for it. The
-time of a step is CPU time on one thread, the drawing of rewards included, the least of five calls (of two, where runs are few).
+time of a step is CPU time on one thread, the drawing of rewards included, the least of five calls, or of two
+where a policy is slow and makes fewer runs.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import inspect
-import math
 import re
 import sys
 from collections.abc import Iterator

@@ -30,20 +30,23 @@ for language, name, code in json.load(sys.stdin):
 def blocks(text):
     """Yield language, file name and content of every fenced block; the name stands in its first line."""
     for language, content in re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
-        name = re.match(r"# (\w+\.\w+)\n", content)
+        name = re.match(r"(?:#|//|<!--) (\w+\.\w+)(?: -->)?\n", content)
         yield language, name and name[1], content
 
 
-def run_page(path, folder):
-    """Run the blocks of a page in one process, and return for each what it printed, and what the page shows."""
-    found = list(blocks(path.read_text(encoding="utf-8")))
+def run_page(path, folder, replace=()):
+    """Run the blocks of a page in one process; return what each printed, and what the page shows of it."""
+    text = path.read_text(encoding="utf-8")
+    for old, new in replace:
+        text = text.replace(old, new)
+    found = list(blocks(text))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", RUNNER],
         input=json.dumps(found),
         capture_output=True,
         text=True,
         cwd=folder,
-        env=os.environ | {"PATH": os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]]), "COLUMNS": "100"},
+        env=os.environ | {"PATH": os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]])},
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr

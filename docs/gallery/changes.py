@@ -1,7 +1,7 @@
 """Rewards that change.
 
-Dotted lines mark the steps at which the arms' means change. Without a window, FE goes on with the arm that was
-best; with one, it forgets.
+Dotted lines mark the steps at which the arms' means change. Without a window, FE goes on with the arm that
+was best; with one, it forgets.
 """
 
 import brigand as br

@@ -1,7 +1,7 @@
 """How much a sequence explores.
 
-The forced pulls of one arm are known without simulation: they depend on f, on the number of arms and on the step,
-not on the rewards.
+The forced pulls of one arm are known without simulation: they depend on f, on the number of arms and on the
+step, not on the rewards.
 """
 
 import matplotlib.pyplot as plt

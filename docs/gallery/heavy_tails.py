@@ -1,7 +1,7 @@
 """Heavy tails.
 
-Student's t rewards with ever fewer degrees of freedom: below 2 the variance is infinite, and every policy that
-goes by means has runs that end on a wrong arm.
+Student's t rewards with ever fewer degrees of freedom: below 2 the variance is infinite, and every policy
+that goes by means has runs that end on a wrong arm.
 """
 
 import matplotlib.pyplot as plt

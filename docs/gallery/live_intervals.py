@@ -1,7 +1,7 @@
 """The arms of a live bandit, with intervals for every day.
 
-`summary()` of a bandit has intervals that stay valid however often one looks and whatever the policy chooses. An
-arm that is rarely chosen has a wide one.
+`summary()` of a bandit has intervals that stay valid however often one looks and whatever the policy
+chooses. An arm that is rarely chosen has a wide one.
 """
 
 import matplotlib.pyplot as plt

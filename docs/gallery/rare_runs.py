@@ -1,7 +1,7 @@
 """The mean and the median are far apart.
 
-Most runs of FE-Exp end with little regret; a few stick to a wrong arm for long, and carry the mean. That is why
-`summary()` shows quantiles, and how much the worst runs carry.
+Most runs of FE-Exp end with little regret; a few stick to a wrong arm for long, and carry the mean. That is
+why `summary()` shows quantiles, and how much the worst runs carry.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Regret of several policies.
 
-The mean on linear axes, the median on logarithmic ones, both with the range of most runs. Where the two tell
-different stories, rare runs carry the mean, and the legend says so.
+The mean on linear axes, the median on logarithmic ones, both with the range of most runs. Where the two
+tell different stories, rare runs carry the mean, and the legend says so.
 """
 
 import brigand as br

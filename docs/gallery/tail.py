@@ -1,6 +1,7 @@
-"""Probabilities down to 10^-8.
+"""Probabilities below 10^-7.
 
-`rare_regret` makes weighted runs, many of them stuck on a wrong arm, and so sees events that plain runs never show.
+`rare_regret` makes weighted runs, many of them stuck on a wrong arm, and so sees events that plain runs
+never show.
 """
 
 import matplotlib.pyplot as plt
