@@ -31,7 +31,7 @@ lint: $(VENV)/installed-dev  ## Check style and types
 
 # Warnings are errors: of Markdown, of references, of docstrings.
 docs: $(VENV)/installed-dev  ## Build the documentation site, and say where it is
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html \
+	$(BIN)/python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going --quiet --builder html \
 		--doctree-dir build/docs/doctrees docs build/docs/html
 	@echo "The site is build/docs/html/index.html"
 

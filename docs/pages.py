@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib
 import inspect
 import re
@@ -166,15 +167,16 @@ def policy_page(module: str, policies: dict[str, br.Policy], classes: list[str],
         escaped(title),
         "",
     ]
-    lines += [
-        "| in the catalogue | policy | rewards assumed | must be known | known from |",
-        "| --- " * 5 + "|",
-    ]
+    lines += ["| in the catalogue | policy | must be known |", "| --- | --- | --- |"]
     for name, policy in policies.items():
-        cells = [name, f"`{policy!r}`", policy.assumption, policy.must_know, policy.known_from]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    meanings = sorted({policy.known_from for policy in policies.values()} - {""})
-    lines += ["", " ".join(f"{name.capitalize()}: {KNOWN_FROM[name]}." for name in meanings), ""]
+        lines.append(f"| {name} | `{settings(policy)}` | {escaped(policy.must_know)} |")
+    lines.append("")
+    for policy in {type(policy): policy for policy in policies.values()}.values():
+        lines.append(
+            f"- **{type(policy).__name__}.** Rewards assumed: {escaped(policy.assumption)}. "
+            f"Known from: {policy.known_from}; {KNOWN_FROM[policy.known_from]}. Memory: {policy.memory_cost}."
+        )
+    lines.append("")
     lines += [markdown(text), ""]
     lines += measured_table(policies, measured)
     lines += ["## In Python", ""]
@@ -184,6 +186,16 @@ def policy_page(module: str, policies: dict[str, br.Policy], classes: list[str],
     if keys:
         lines += ["## Citation", "", "```bibtex", *(entries()[key].rstrip() for key in keys), "```", ""]
     return "\n".join(lines)
+
+
+def settings(spec: object) -> str:
+    """Return a policy, or a part of one, as it is written in Python: what differs from the defaults."""
+    if not dataclasses.is_dataclass(spec):
+        return repr(spec)
+    default = {field.name: field.default for field in dataclasses.fields(spec)}
+    given = {name: getattr(spec, name) for name in default if getattr(spec, name) != default[name]}
+    words = ", ".join(f"{name}={settings(value)}" for name, value in given.items())
+    return f"{type(spec).__name__}({words})"
 
 
 def all_policies(measured: Measured) -> str:
