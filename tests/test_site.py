@@ -65,7 +65,7 @@ def test_every_page_of_a_policy_says_what_is_promised():
             "## Source",
             "## Measured",
             "## In Python",
-            "rewards assumed",
+            "Rewards assumed",
             "must be known",
         ):
             assert words in text, (module, words)
