@@ -284,7 +284,7 @@ def regret_cell(row: dict[str, str] | None) -> str:
         return "–"
     mean, low, high, median = (float(row[name]) for name in ("mean", "low", "high", "median"))
     few = "" if row["runs"] == "1000" else f", {row['runs']} runs"
-    return f"{mean:,.0f}, {low:,.0f} to {high:,.0f} ({median:,.0f}){few}"
+    return f"{mean:,.0f}<br>{low:,.0f} to {high:,.0f}<br>({median:,.0f}{few})"
 
 
 # The API reference.
