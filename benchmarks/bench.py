@@ -8,6 +8,7 @@ import argparse
 import os
 
 import evaluating
+import fleets
 import growth
 import long_logs
 import many_pieces
@@ -26,7 +27,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http"),
+    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "fleet"),
 )
 
 
@@ -54,6 +55,7 @@ def main():
         "logs": lambda: reading.report(out),
         "replay": lambda: replays.report(out),
         "http": lambda: over_http.report(out),
+        "fleet": lambda: fleets.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -66,7 +66,10 @@ API = {
             "Sequence",
         ],
     ),
-    "live": ("Live bandits", ["Bandit", "Bandits", "Decision", "Past", "Told", "Gain", "propensities"]),
+    "live": (
+        "Live bandits",
+        ["Bandit", "Bandits", "Fleet", "Decision", "Past", "Told", "Gain", "propensities"],
+    ),
     "logs": (
         "Logs",
         ["Log", "replay", "Replay", "evaluate", "Evaluation", "arm_means", "ArmMeans"],

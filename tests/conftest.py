@@ -21,7 +21,10 @@ from brigand import jit
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
 
-hypothesis.settings.register_profile("fixed", derandomize=True)
+# Making a failing example smaller takes up to five minutes a test.
+hypothesis.settings.register_profile(
+    "fixed", derandomize=True, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
+)
 hypothesis.settings.load_profile("fixed")  # --hypothesis-profile=default looks for new examples
 
 
@@ -126,7 +129,7 @@ def _one_thread():
 @pytest.fixture(scope="session", autouse=True)
 def _few_policies_compiled():
     """Run the kernels of most policies as plain Python: compiling one takes as long as 200 tests."""
-    compiled = {br.CATALOGUE[name].kernels.select for name in strength.COMPILED}
+    compiled = {kernel for name in strength.COMPILED for kernel in br.CATALOGUE[name].kernels}
     compile_loop = jit.compile_loop
 
     def only_some(loop, *kernels):

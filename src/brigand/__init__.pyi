@@ -39,6 +39,7 @@ from .errors import (
 from .jit import kernel as kernel
 from .live.bandit import Bandit as Bandit
 from .live.decision import Decision as Decision, Past as Past, Told as Told
+from .live.fleet import Fleet as Fleet
 from .live.gain import Gain as Gain
 from .live.propensities import propensities as propensities
 from .live.segments import Bandits as Bandits

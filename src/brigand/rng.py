@@ -31,6 +31,11 @@ def check_seed(seed: object) -> int:
     return checks.integer("seed", seed, 0)
 
 
+def first_of_seeds(spec: Spec, seeds: Sequence[int]) -> tuple[list[int], list[shortcuts.Start]]:
+    """Return, for streams of many seeds below 2^64, `Stream.keyed_starts` of their replication 0."""
+    return shortcuts.seeded_starts(seeds, Stream(0, spec)._key)
+
+
 @dataclass(frozen=True)
 class Stream:
     """The streams of one spec: one generator for each replication.

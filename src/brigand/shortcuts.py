@@ -88,8 +88,11 @@ def _require_inside(bits: np.random.PCG64, address: int, size: int) -> None:
 
 
 def direct(loop: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called."""
-    return _entry(loop, arguments) if calls_directly() else loop
+    """Return a compiled loop for arguments of exactly these types: nothing is checked when it is called.
+
+    One that runs as plain Python is returned as it is.
+    """
+    return _entry(loop, arguments) if hasattr(loop, "overloads") and calls_directly() else loop
 
 
 @_self_test
@@ -244,6 +247,14 @@ def keyed_starts(seed: int, key: tuple[int, ...], numbers: Sequence[int]) -> tup
     return _keyed(_hashed(seed, key, numbers))
 
 
+def seeded_starts(seeds: Sequence[int], key: tuple[int, ...]) -> tuple[list[int], list[Start]]:
+    """Return `keyed_starts` of generator 0 of many seeds, each below 2^64."""
+    if len(seeds) < FEW or not hashes():
+        generators = [generator(seed, key, 0) for seed in seeds]
+        return [int(one.integers(2**63)) for one in generators], [_start(one) for one in generators]
+    return _keyed(_hashed_seeds(seeds, key))
+
+
 @_self_test
 def hashes() -> bool:
     """Return whether `starts` can hash all numbers at once, and step without NumPy."""
@@ -252,7 +263,13 @@ def hashes() -> bool:
     found = _hashed(seed, key, numbers)
     first = found == [_start(one) for one in generators]
     keys = [int(one.integers(2**63)) for one in generators]
-    return first and _keyed(found) == (keys, [_start(one) for one in generators])
+    seeds = (0, 2**64 - 1)
+    others = [_start(generator(seed, key, 0)) for seed in seeds]
+    return (
+        first
+        and _keyed(found) == (keys, [_start(one) for one in generators])
+        and _hashed_seeds(seeds, key) == others
+    )
 
 
 def _start(generator: np.random.Generator) -> Start:
@@ -271,11 +288,19 @@ Words = NDArray[np.uint32]
 def _hashed(seed: int, key: tuple[int, ...], numbers: Sequence[int]) -> list[Start]:
     """Return `starts`: the numbers are the hash's last word, and all are hashed at once."""
     constant, pool = _pool(seed, key)
-    last = np.array(numbers, np.uint32)
-    mixed = []
-    for word in pool:
-        hashed, constant = _hashmix(last, constant, MULT_A)
-        mixed.append(_mix(np.full_like(last, word), hashed))
+    _, mixed = _take_in(constant, pool, np.array(numbers, np.uint32))
+    return _seeded_by(mixed)
+
+
+def _hashed_seeds(seeds: Sequence[int], key: tuple[int, ...]) -> list[Start]:
+    """Return the starts of generator 0 of many seeds."""
+    words = np.array(seeds, np.uint64)
+    entropy = [(words % 2**32).astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)]
+    rest = [np.full(len(words), word, np.uint32) for word in (0, 0, *key, 0)]
+    return _seeded_by(_mixed([*entropy, *rest])[1])
+
+
+def _seeded_by(mixed: Sequence[Words]) -> list[Start]:
     constant = INIT_B
     words = []
     for i in range(8):
@@ -286,15 +311,19 @@ def _hashed(seed: int, key: tuple[int, ...], numbers: Sequence[int]) -> list[Sta
 
 
 @functools.lru_cache(1024)
-def _pool(seed: int, key: tuple[int, ...]) -> tuple[int, list[np.uint32]]:
+def _pool(seed: int, key: tuple[int, ...]) -> tuple[int, list[Words]]:
     """Return the hash's constant and pool before the last word."""
     words = [seed % 2**32]
     while seed := seed >> 32:
         words.append(seed % 2**32)
-    entropy = [*words, *[0] * (4 - len(words)), *key]
+    return _mixed([np.array([word], np.uint32) for word in (*words, *[0] * (4 - len(words)), *key)])
+
+
+def _mixed(entropy: Sequence[Words]) -> tuple[int, list[Words]]:
+    """Return the hash's constant and pool after some words."""
     constant, pool = INIT_A, []
     for word in entropy[:4]:
-        hashed, constant = _hashmix(np.array([word], np.uint32), constant, MULT_A)
+        hashed, constant = _hashmix(word, constant, MULT_A)
         pool.append(hashed)
     for source in range(4):
         for target in range(4):
@@ -302,10 +331,16 @@ def _pool(seed: int, key: tuple[int, ...]) -> tuple[int, list[np.uint32]]:
                 hashed, constant = _hashmix(pool[source], constant, MULT_A)
                 pool[target] = _mix(pool[target], hashed)
     for word in entropy[4:]:
-        for target in range(4):
-            hashed, constant = _hashmix(np.array([word], np.uint32), constant, MULT_A)
-            pool[target] = _mix(pool[target], hashed)
-    return constant, [word[0] for word in pool]
+        constant, pool = _take_in(constant, pool, word)
+    return constant, pool
+
+
+def _take_in(constant: int, pool: Sequence[Words], word: Words) -> tuple[int, list[Words]]:
+    mixed = []
+    for one in pool:
+        hashed, constant = _hashmix(word, constant, MULT_A)
+        mixed.append(_mix(one, hashed))
+    return constant, mixed
 
 
 def _hashmix(value: Words, constant: int, factor: int) -> tuple[Words, int]:
@@ -467,12 +502,32 @@ def _memory(bits: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     )
 
 
+def layout() -> list[int]:
+    """Return in which order `in_words` gives low and high half of state and increment."""
+    return _layout() if winds() else [0, 1, 2, 3]
+
+
+def in_words(states: Sequence[Start]) -> NDArray[np.uint64]:
+    """Return states and increments, shape (n, 4), each row as it is to be written to a `Tape`'s state."""
+    return _in_order(states, layout())
+
+
+def from_words(words: NDArray[np.uint64]) -> Start:
+    """Return what `in_words` made a row of."""
+    low, high, inc_low, inc_high = (int(words[layout().index(i)]) for i in range(4))
+    return high << 64 | low, inc_high << 64 | inc_low
+
+
 def _in_memory(states: Sequence[Start]) -> NDArray[np.uint64]:
     """Return states and increments as they stand in the memory of a PCG64, shape (n, 4)."""
+    return _in_order(states, _layout())
+
+
+def _in_order(states: Sequence[Start], order: Sequence[int]) -> NDArray[np.uint64]:
     low = 2**64 - 1
     words = [(state & low, state >> 64, inc & low, inc >> 64) for state, inc in states]
     # `take` keeps rows together: else Numba compiles one loop for one replication, and another for more.
-    return np.take(np.array(words, np.uint64).reshape(-1, 4), _layout(), axis=1)
+    return np.take(np.array(words, np.uint64).reshape(-1, 4), order, axis=1)
 
 
 @functools.cache

@@ -384,10 +384,10 @@ def test_a_bandit_that_has_ended_gives_its_arm_for_good(how):
 def test_arms_say_who_changed_them(place):
     for policy in (FE, br.CATALOGUE["LB-SDA"]):
         name = {} if not place else {"store": place["store"], "name": type(policy).__name__}
-        bandit = br.Bandit(["a"], policy, horizon=100, **name)
+        bandit = br.Bandit(["a"], policy, horizon=100, by="Eve", **name)
         bandit.add_arm("b", by="Ann")
         bandit.remove_arm("a", by="Bob")
-        assert bandit.audit()["by"].tolist() == ["", "Ann", "Bob"]
+        assert bandit.audit()["by"].tolist() == ["Eve", "Ann", "Bob"]
         assert bandit.audit().index.is_monotonic_increasing
 
 

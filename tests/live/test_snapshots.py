@@ -192,7 +192,7 @@ def expected(ledger, call, answer, now):
         return told
     if kind == "add":
         if ledger.row_of(*given) is not None:
-            return br.InvalidValueError
+            return br.NameTakenError
         ledger.settle(now)
         ledger.rows.append([*given, True])
         return None

@@ -6,6 +6,7 @@ import pytest
 import brigand as br
 from brigand.tuning import search
 from brigand.tuning.evaluate import Objective, Problems
+from strength import runs
 
 PROBLEMS = Problems.random("bernoulli", 3, 300)
 
@@ -74,9 +75,35 @@ def test_tuning_reports_problems_that_it_did_not_see():
 
 def test_policies_that_cannot_work_with_the_rewards_are_left_out():
     problems = Problems.fixed(br.Environment.stationary([br.Gaussian(0), br.Gaussian(1)]), 100)
-    measured = search._measure(br.Linear(), problems, range(10), lambda text: None)
+    measured = search._measure(br.Linear(), problems, Objective(), range(10), lambda text: None)
     assert "TS-Beta" not in measured
     assert "TS-Gaussian-unknown" in measured
+
+
+def test_mean_regrets_are_those_of_very_many_runs():
+    env = br.Environment.stationary([br.Gaussian(0.0, 1.0), br.Gaussian(0.5, 1.0)])
+    policy, n = br.ForcedExploration(), runs(50, 500)
+    found = Problems.fixed(env, 10_000).mean_regret(policy, range(n), [1000, 10_000])
+    plain = br.simulate(
+        env, {"x": policy}, 10_000, 200 * n, seed=7, checkpoints=[1000, 10_000], method="skip"
+    )
+    regret = plain.dataset["regret"].values.reshape(200 * n, 2)
+    # Level 6e-5 a step.
+    error = np.hypot(found.std(axis=0) / n**0.5, regret.std(axis=0) / (200 * n) ** 0.5)
+    assert np.all(abs(found.mean(axis=0) - regret.mean(axis=0)) < 4 * error)
+    assert np.all(
+        found.std(axis=0) < regret.std(axis=0) / 5
+    )  # 100 weighted runs are as good as 25 plain ones
+
+
+def test_where_rare_runs_cannot_be_had_mean_regrets_are_single_runs():
+    for env in (
+        br.Environment.stationary([br.Beta(1, 2), br.Beta(2, 1)]),
+        br.Environment.stationary([br.Bernoulli(0.5), br.Bernoulli(0.5), br.Bernoulli(0.2)]),
+    ):
+        problems = Problems.fixed(env, 100)
+        found = problems.mean_regret(br.ForcedExploration(), range(3))
+        assert np.array_equal(found, problems.regret(br.ForcedExploration(), range(3)))
 
 
 def test_objectives_have_intervals():

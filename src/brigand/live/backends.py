@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from brigand.errors import InvalidValueError, StorageError, UnknownNameError
+from brigand.errors import InvalidValueError, NameTakenError, StorageError
 from brigand.live.bases import Base
 from brigand.live.damage import seal
 from brigand.live.engine import Engine
@@ -157,25 +157,45 @@ def create(
     StorageError
         The store cannot be written.
     """
-    if state is None:
-        state = Engine.replay(settings, events).to_json()
-    last = len(events) if base is None else base[0] - 1 + len(events)
-    sealed = seal(last, state)
     if store is None:
         log = MemoryLog(events, base)
-        log.save(last, sealed)
+        log.save(*_sealed(settings, events, state, base))
         return Opened(InMemory(log), settings, ids)
     if name is None:
         raise InvalidValueError("a bandit in a store needs a name.")
     require_importable(settings)
     opened = open_store(store_url(store), create=True, busy_timeout=busy_timeout)
-    definition = json.dumps(settings.to_json())
     try:
-        record = opened.create(name, ids.text, definition, events, sealed, now, base)
+        return _create(opened, name, ids, settings, events, now, state, base)
     except BaseException:
         opened.close()
         raise
+
+
+def _create(
+    opened: Store,
+    name: str,
+    ids: Identity,
+    settings: Settings,
+    events: Sequence[Event],
+    now: float,
+    state: dict[str, Any] | None = None,
+    base: Base | None = None,
+) -> Opened:
+    definition = json.dumps(settings.to_json())
+    _, sealed = _sealed(settings, events, state, base)
+    record = opened.create(name, ids.text, definition, events, sealed, now, base)
     return Opened(InStore(opened, record), settings, ids)
+
+
+def _sealed(
+    settings: Settings, events: Sequence[Event], state: dict[str, Any] | None, base: Base | None
+) -> tuple[int, str]:
+    """Return the number of the last event, and the state after it as it is kept."""
+    if state is None:
+        state = Engine.replay(settings, events).to_json()
+    last = len(events) if base is None else base[0] - 1 + len(events)
+    return last, seal(last, state)
 
 
 def require_importable(settings: Settings) -> None:
@@ -202,7 +222,7 @@ def create_or_find(
     now: float,
     busy_timeout: float = BUSY_TIMEOUT,
 ) -> Opened:
-    """Make a new bandit, or find the bandit of this name, whoever is first.
+    """Find the bandit of this name, or make it, whoever is first.
 
     Raises
     ------
@@ -211,15 +231,19 @@ def create_or_find(
     StorageError
         The store cannot be written.
     """
-    try:
+    if store is None or name is None:
         return create(store, name, ids, settings, events, now, busy_timeout)
-    except InvalidValueError as error:
-        if store is None or name is None:
-            raise
-        try:
-            found = find(store, name, modules_of(settings.policy.to_json()), busy_timeout)
-        except UnknownNameError:
-            raise error from None
+    allow = modules_of(settings.policy.to_json())
+    opened = open_store(store_url(store), create=True, busy_timeout=busy_timeout)
+    try:
+        if opened.get(name) is None:
+            require_importable(settings)
+            with suppress(NameTakenError):  # by another process, just now
+                return _create(opened, name, ids, settings, events, now)
+        found = _opened(opened, opened.find(name), allow)
+    except BaseException:
+        opened.close()
+        raise
     if replace(found.settings, seed=0) != replace(settings, seed=0):
         found.backend.close()
         raise InvalidValueError(f"the bandit {name!r} is there, but it is another one: {found.settings!r}.")
@@ -238,13 +262,16 @@ def find(store: Place, name: str, allow: Iterable[str] = (), busy_timeout: float
     """
     opened = open_store(store_url(store), create=False, busy_timeout=busy_timeout)
     try:
-        record = opened.find(name)
-        with importing_only(allow):
-            settings = Settings.from_json(_definition(name, record.definition))
-        return Opened(InStore(opened, record), settings, identity_of(name, record.uid))
+        return _opened(opened, opened.find(name), allow)
     except BaseException:
         opened.close()
         raise
+
+
+def _opened(opened: Store, record: Record, allow: Iterable[str]) -> Opened:
+    with importing_only(allow):
+        settings = Settings.from_json(_definition(record.name, record.definition))
+    return Opened(InStore(opened, record), settings, identity_of(record.name, record.uid))
 
 
 def identity_of(name: str, text: str) -> Identity:

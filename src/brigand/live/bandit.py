@@ -113,6 +113,8 @@ class Bandit:
         The name of the reward, where there are other metrics.
     load_if_exists : bool
         Open the bandit of this name, if the store has one, whatever its arms are now.
+    by : str, optional
+        Who makes it, for the `audit`.
     clock : callable
         Returns seconds since the epoch.
     busy_timeout : float
@@ -159,6 +161,7 @@ class Bandit:
         units: str = HASHED,
         metric: str = "reward",
         load_if_exists: bool = False,
+        by: str | None = None,
         clock: Callable[[], float] = time.time,
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
@@ -166,7 +169,11 @@ class Bandit:
         settings = Settings.of(policy, seed, horizon, *late, units, metric)
         names, now = check_arms(arms), _time_of(clock)
         settings.check_floor(len(names))
-        events = [Event(ADD, None, row, None, True, now, name_data(arm)) for row, arm in enumerate(names)]
+        said = status.said_by(by)
+        events = [
+            Event(ADD, None, row, None, True, now, name_data(arm, joins=False, **said))
+            for row, arm in enumerate(names)
+        ]
         new = (store, name, Identity.new(), settings, events, now, busy_timeout)
         self._start((backends.create_or_find if load_if_exists else backends.create)(*new), name, clock)
 

@@ -56,18 +56,23 @@ ANYTHING = ("key", "unused")
 
 def is_possible(tables: Mapping[str, Table]) -> bool:
     """Return whether the tables of an engine that was read may be: header, arms, memory and ledger."""
-    steps, n_arms, n_rows = int(tables["header"]["step"][0]), len(tables["arms"]), len(tables["memory"])
+    header, arms, memory = (tables[name] for name in ("header", "arms", "memory"))
+    return _ledger_fits(tables["ledger"], int(header["step"][0])) and all_possible(
+        header, arms[None], memory[None]
+    )
+
+
+def all_possible(headers: Table, arms: Table, memory: Table) -> bool:
+    """Return whether states may be, of which each has a row: shapes (n,), (n, K) and (n, rows of memory)."""
+    n_arms, n_rows = arms.shape[1], memory.shape[1]
     most = {ARM: n_arms - 1, COUNT: n_arms, ROW: n_rows, LEVEL: 63, LATER: 2**62}
-    if not _ledger_fits(tables["ledger"], steps):
-        return False
-    for name in ("header", "arms", "memory"):
-        table = tables[name]
+    for name, table in {"header": headers[:, None], "arms": arms, "memory": memory}.items():
         for field in table.dtype.names or ():
-            if table.dtype[field].kind != "i" or field in ANYTHING or not len(table):
+            if table.dtype[field].kind != "i" or field in ANYTHING or not table.size:
                 continue
             kind = RANGES.get((name, field))
-            greatest = max(steps + 1, n_arms) if kind is None else most[kind]
-            if table[field].min() < -1 or table[field].max() > greatest:
+            greatest = np.maximum(headers["step"] + 1, n_arms)[:, None] if kind is None else most[kind]
+            if table[field].min() < -1 or (table[field] > greatest).any():
                 return False
     return True
 

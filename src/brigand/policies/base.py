@@ -205,6 +205,8 @@ class Policy(Spec, ABC):
     Then what the header and the other rows hold does not depend on how many rows there are, but for what
     `grown` mends; and `parameters` may not. For others all is done again from the beginning.
     """
+    narrow: ClassVar[bool] = False
+    """Whether integers in `arm` fit into 32 bits as long as the number of steps does."""
     known_from: ClassVar[str] = ""
     """How the rule is known: a key of `KNOWN_FROM`, or ``""`` if it is not said."""
 

@@ -142,12 +142,12 @@ async def tell(request: Request, name: Name, body: schemas.Tell) -> Response:
 async def create(request: Request, body: schemas.NewBandit) -> Response:
     """Make a bandit."""
     service = service_of(request)
-    await service.read(_create, service, body)
+    await service.read(_create, service, body, _by(request))
     return Answer(await service.of(body.name, lambda bandit: _shown(body.name, bandit)), 201)
 
 
-def _create(service: Service, body: schemas.NewBandit) -> None:
-    settings = body.model_dump(exclude={"name"})
+def _create(service: Service, body: schemas.NewBandit, by: str | None) -> None:
+    settings = body.model_dump(exclude={"name"}) | {"by": by}
     try:
         settings["policy"] = policy_from(body.policy, len(body.arms), body.horizon)
         service.bandits.create(body.name, settings)

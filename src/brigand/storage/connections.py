@@ -34,10 +34,13 @@ class Connections(ABC):
         The store, for messages, without a password.
     busy_timeout : float
         Seconds to wait for others.
+    prepared : bool
+        Whether the tables were found, or made, by these connections in this process.
     """
 
     shown: str
     busy_timeout: float
+    prepared = False
 
     def __init__(self) -> None:
         with _GUARD:
@@ -153,6 +156,7 @@ def _after_fork() -> None:
 def _after_fork_in_child() -> None:
     _QUIET.clear()
     for connections in list(_ALL):
+        connections.prepared = False
         connections.inherit()
     _after_fork()
 

@@ -118,6 +118,8 @@ def open_store(
 
 
 def _prepare_tables(connections: Connections, location: File | URL, create: bool) -> None:
+    if connections.prepared:
+        return
     shown = connections.shown
     read_only = isinstance(location, File) and location.read_only
     with connections.reading() as transaction:
@@ -146,6 +148,7 @@ def _prepare_tables(connections: Connections, location: File | URL, create: bool
     if version != schema.VERSION:
         with connections.writing() as transaction:
             transaction.call(lambda connection: schema.bring_up_to_date(connection, shown))
+    connections.prepared = True
 
 
 class Store:
@@ -286,12 +289,17 @@ class Store:
         StorageError
             The store cannot be read.
         """
+        record = self.get(name)
+        if record is None:
+            raise UnknownNameError("bandit", name, self.names())
+        return record
+
+    def get(self, name: str) -> Record | None:
+        """Return a bandit's record, or None if no bandit here has that name; errors as of `find`."""
         _check_name(name)
         with self.connections.reading() as transaction:
             rows = transaction.rows(FIND, {"name": name})
-            if not rows:
-                raise UnknownNameError("bandit", name, _names(transaction))
-            return Record(*rows[0])
+        return Record(*rows[0]) if rows else None
 
     def names(self, after: str | None = None, limit: int | None = None) -> list[str]:
         """Return the names of bandits, sorted: of all, or those after a name, `limit` at most.

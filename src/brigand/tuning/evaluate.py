@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
+from brigand.errors import InvalidValueError, UnsupportedRewardError
 from brigand.policies.base import Policy
 from brigand.simulation.plan import check_workers, make_plan
+from brigand.simulation.rare import check as check_rare, rare_regret
 from brigand.simulation.skip_ahead import SkipRunner, can_skip
 from brigand.simulation.step import Runner
 
@@ -23,6 +25,8 @@ Floats = NDArray[np.float64]
 
 INSTANCES = 2**20
 """Problems of one seed that no other seed near it has."""
+WEIGHTED = 100
+"""Runs of FE on a problem, many of them stuck on purpose, of which its mean regret is estimated."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,32 @@ class Problems:
             plan = make_plan(self._problem(i), {"x": policy}, self.horizon, (i,), self.seed, checkpoints)
             return runner(plan, policy).run((i,)).regret[0]
 
+        return self._each(one, numbers)
+
+    def mean_regret(
+        self, policy: Policy, numbers: Sequence[int], steps: Sequence[int] | None = None
+    ) -> Floats:
+        """Return unbiased estimates of the mean regret on some problems, shape (problems, steps).
+
+        Each is of `WEIGHTED` runs of `rare_regret` on the problem. Where that cannot be, it is one plain run.
+        """
+        try:
+            for i in numbers:
+                check_rare(self._problem(i), policy)
+        except (InvalidValueError, UnsupportedRewardError):
+            return self.regret(policy, numbers, steps)
+        checkpoints = [self.horizon] if steps is None else list(steps)
+
+        def one(i: int) -> Any:
+            seed = (i + self.seed * INSTANCES) % 2**32
+            found = rare_regret(
+                self._problem(i), policy, self.horizon, WEIGHTED, seed, workers=1, checkpoints=checkpoints
+            )
+            return [found.mean(step).value for step in checkpoints]
+
+        return self._each(one, numbers)
+
+    def _each(self, one: Callable[[int], Any], numbers: Sequence[int]) -> Floats:
         with ThreadPoolExecutor(check_workers(self.workers)) as pool:
             return np.array(list(pool.map(one, numbers)))
 

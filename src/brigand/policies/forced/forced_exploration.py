@@ -225,6 +225,7 @@ class ForcedExploration(Policy):
     reset_offset: int = 0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity, correct)
+    narrow: ClassVar[bool] = True
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

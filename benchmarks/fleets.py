@@ -1,0 +1,72 @@
+"""Fleets: nanoseconds a decision and a reward, by size, beside a loop of `Bandit`s."""
+
+import time
+
+import numpy as np
+
+import brigand as br
+
+POLICIES = {"FE-Linear": br.ForcedExploration(br.Linear()), "UCB1": br.UCB1()}
+SIZES = ((1_000, 10), (100_000, 10), (1_000_000, 10), (10_000, 100))
+BANDITS = 200
+
+
+def of_fleet(policy, n, arms, order, rounds=7):
+    """Return nanoseconds of CPU time of an ask and of a tell, medians of rounds, and bytes a bandit."""
+    rng = np.random.default_rng(0)
+    fleet = br.Fleet(n, arms, policy, seed=0)
+    ids = np.arange(n) if order == "in order" else rng.permutation(n)
+    for _ in range(arms + 2):  # all arms have rewards
+        fleet.tell(ids, fleet.ask(ids), rng.random(n))
+    times = []
+    for _ in range(rounds):
+        rewards = rng.random(n)
+        start = time.process_time()
+        chosen = fleet.ask(ids)
+        asked = time.process_time()
+        fleet.tell(ids, chosen, rewards)
+        times.append((asked - start, time.process_time() - asked))
+    ask, tell = np.median(times, axis=0) / n * 1e9
+    return ask, tell, fleet.nbytes / n
+
+
+def of_bandits(policy, arms):
+    """Return the same of a loop over bandits in memory."""
+    rng = np.random.default_rng(0)
+    bandits = [br.Bandit([str(k) for k in range(arms)], policy, seed=i) for i in range(BANDITS)]
+    for _ in range(2):  # the first round compiles
+        start = time.process_time()
+        decisions = [bandit.ask() for bandit in bandits]
+        asked = time.process_time()
+        for bandit, decision in zip(bandits, decisions, strict=True):
+            bandit.tell(decision.id, float(rng.random()))
+        told = time.process_time()
+    return (asked - start) / BANDITS * 1e9, (told - asked) / BANDITS * 1e9
+
+
+def report(out):
+    """Print the table, with ratios to a loop over bandits in memory."""
+    rows = []
+    for name, policy in POLICIES.items():
+        alone = of_bandits(policy, 10)
+        rows.append([name, "a loop of `Bandit`s, 10 arms", "", *(f"{t:,.0f}" for t in alone), "1", ""])
+        for n, arms in SIZES:
+            for order in ("in order", "at random"):
+                ask, tell, size = of_fleet(policy, n, arms, order)
+                ratio = sum(alone) / (ask + tell)
+                rows.append(
+                    [
+                        name,
+                        f"{n:,} x {arms}",
+                        order,
+                        f"{ask:,.0f}",
+                        f"{tell:,.0f}",
+                        f"{ratio:,.0f}",
+                        f"{size:,.0f}",
+                    ]
+                )
+    out.table(
+        "A decision and its reward in a fleet, nanoseconds",
+        ["policy", "bandits x arms", "asked", "ask", "tell", "times as fast", "bytes a bandit"],
+        rows,
+    )
