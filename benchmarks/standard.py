@@ -1,6 +1,6 @@
 """Measure every policy of the catalogue on five standard problems, for the pages on policies.
 
-    .venv/bin/python benchmarks/standard.py        # writes docs/policies/measured.csv, in a quarter of an hour
+    .venv/bin/python benchmarks/standard.py  # writes docs/policies/measured.csv: 15 minutes
 
 Settings are those of the catalogue. A policy that does not accept a problem's rewards has no row for it. The
 time of a step is CPU time on one thread, the drawing of rewards included, the least of five calls, or of two

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "brigand"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-BACKENDS = {"h5py", "httptools", "uvloop"}  # h5netcdf and uvicorn import them
+BACKENDS = {"httptools", "uvloop"}  # uvicorn imports them
 
 
 def requirements(lines):
