@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test test-full test-lowest lint bench peers lock clean
+.PHONY: demo test test-full test-lowest lint docs gallery release bench peers lock clean
 
 demo: $(VENV)/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
@@ -28,6 +28,22 @@ lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Warnings are errors: of Markdown, of references, of docstrings.
+docs: $(VENV)/installed-dev  ## Build the documentation site, and say where it is
+	$(BIN)/python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going --quiet --builder html \
+		--doctree-dir build/docs/doctrees docs build/docs/html
+	@echo "The site is build/docs/html/index.html"
+
+gallery: $(VENV)/installed-dev  ## Draw the gallery's figures again
+	cd docs/gallery && for script in *.py; do MPLBACKEND=agg ../../$(BIN)/python -W error $$script || exit 1; done
+
+release: $(VENV)/installed-dev  ## Build wheel and sdist into dist/, check both, and try each in an environment of its own
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m pytest -q -n 0 tests/test_release.py
+	$(BIN)/python tests/release.py dist/*
 
 bench: $(VENV)/installed-dev  ## Measure speed and memory, as ratios
 	$(BIN)/python benchmarks/bench.py

@@ -13,16 +13,10 @@ import pytest
 import brigand as br
 from brigand.studies.run import plan_study, run_study
 from cli.command import PROGRAM, brigand
+from pages import blocks, run_page
 from strength import full, some
 
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
-
-
-def blocks(text):
-    """Yield language, file name and content of every fenced block; the name stands in its first line."""
-    for language, content in re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
-        name = re.match(r"# (\w+\.\w+)\n", content)
-        yield language, name and name[1], content
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +118,28 @@ def test_the_page_on_logs_runs_in_order_and_prints_what_it_shows(tmp_path):
 
 
 ROOT = PAGE.parents[1]
+TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index")
+GALLERY = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.py"))
+PORTS = (("8765", "8771"), ("8000", "8772"))  # the usual ones may be in use
 LONG = ("paper", "tune", "bounds", "validate")
 """Commands that take a minute or more; tests of their own run them."""
+
+
+@pytest.mark.parametrize("name", some([*TUTORIALS, "../coming_from", "../index"], ["first_simulation"]))
+def test_a_tutorial_runs_in_order_in_an_empty_folder_and_prints_what_it_shows(tmp_path, name):
+    for printed, shown in run_page(ROOT / "docs" / "tutorials" / f"{name}.md", tmp_path, PORTS):
+        if shown is not None:
+            assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+@pytest.mark.parametrize("name", some(GALLERY, ["forced_pulls", "live_intervals"]))
+def test_a_script_of_the_gallery_draws_its_figure(tmp_path, name):
+    script = ROOT / "docs" / "gallery" / f"{name}.py"
+    environ = os.environ | {"MPLBACKEND": "agg"}
+    subprocess.run([sys.executable, "-W", "error", script], check=True, cwd=tmp_path, env=environ)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.png"]
+    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+    assert script.with_suffix(".png").exists()
 
 
 def shell_lines(path):

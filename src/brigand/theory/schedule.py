@@ -112,7 +112,7 @@ class Schedule:
         return 1 + self._fits(self._checked(steps) - 1)
 
     def forced(self, steps: ArrayLike, leader: int) -> Steps:
-        """Return h: forced pulls of each arm where all greedy pulls go to one, shape (*steps.shape, K)."""
+        """Return h: forced pulls of each arm if all greedy pulls go to one, shape ``(*steps.shape, K)``."""
         t, leader = self._checked(steps)[..., None], self._leader(leader)
         places = np.arange(1, self.n_arms + 1)
         pulls = np.where(t < places, 0, 1 + self._fits(np.maximum(t - places, 0)))
