@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -26,32 +27,53 @@ SETTLED = 0.3
 """The reward axis shows all of the bands from this share of the horizontal axis on: before, they are wide."""
 
 
-def replay(found: Any, title: str = "") -> Figure:
+def replay(
+    found: Any,
+    title: str = "",
+    *,
+    policies: str | Sequence[str] | None = None,
+    figsize: tuple[float, float] | None = None,
+    make: Callable[[float, float], Figure] = style.new_figure,
+) -> Figure:
     """Draw what policies earned in a replay, in two panels.
 
     Left: reward per 1,000 decisions so far, of each policy and of what really ran, with 95 % bands.
-    Right: the share of the log's rows that a run used; left out for a simulation, which uses none.
+    Right: the share of the log's rows that a run used; left out for a simulation, which uses none. In a figure
+    narrower than 5 inches it stands below.
 
     Parameters
     ----------
     found : brigand.Replay
     title : str
+    policies, figsize, make
+        As in `brigand.figures.regret.regret`.
     """
-    with mpl.rc_context(style.STYLE):
-        used = found.method != "resample"
-        figure = style.new_figure(8.4 if used else 5.6, 3.4)
-        panels = figure.subplots(1, 2 if used else 1, squeeze=False, width_ratios=[3, 1] if used else [1])[0]
-        _draw_reward(panels[0], found)
+    shown = layout.some("policy", policies, list(found.replayed))
+    looks = {name: style.line(place) for place, name in enumerate(found.replayed) if name in shown}
+    used = found.method != "resample"
+    width, height = figsize or (8.4 if used else 5.6, 3.4)
+    stacked = used and width < style.NARROW
+    figure = make(width, height)
+    with mpl.rc_context(style.look_of(figure)):
+        if stacked:
+            panels = figure.subplots(2, 1, height_ratios=[3, 1])
+        elif used:
+            panels = figure.subplots(1, 2, width_ratios=[3, 1])
+        else:
+            panels = figure.subplots(1, 1, squeeze=False)[0]
+        _draw_reward(panels[0], found, looks)
         if used:
-            _draw_use(panels[1], found)
+            _draw_use(panels[1], found, looks)
         if title:
-            figure.suptitle(typed(title), fontsize=10)
+            figure.suptitle(typed(title), fontsize=1.1 * mpl.rcParams["font.size"])
         layout.add_legend(figure, *labels(panels[0]))
+        if figsize is not None:
+            figure.set_size_inches(figsize)
         return figure
 
 
-def _draw_reward(axes: Axes, found: Any) -> None:
-    lines = [(name, one.line, style.line(place)) for place, (name, one) in enumerate(found.replayed.items())]
+def _draw_reward(axes: Axes, found: Any, looks: Mapping[str, style.Line]) -> None:
+    lines = [(name, found.replayed[name].line, look) for name, look in looks.items()]
     last = max(int(line.marks[-1]) for _, line, _ in lines)
     shown = []
     for name, line, look in [*lines, ("what really ran", found.logged, RAN)]:
@@ -63,6 +85,7 @@ def _draw_reward(axes: Axes, found: Any) -> None:
     axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     axes.set_xlim(0, last)
     style.step_axis(axes, last)
+    style.write_numbers(axes.yaxis)
     axes.set_xlabel(AXES[found.method])
     axes.set_ylabel(f"reward per {PER:,} decisions, 95 % bands")
 
@@ -78,10 +101,10 @@ def _draw_line(axes: Axes, line: Any, look: Any, label: str) -> None:
         )
 
 
-def _draw_use(axes: Axes, found: Any) -> None:
-    names = list(found.replayed)
+def _draw_use(axes: Axes, found: Any, looks: Mapping[str, style.Line]) -> None:
+    names = list(looks)
     shares = [found.replayed[name].matched / found.rows for name in names]
-    axes.barh(range(len(names)), shares, 0.6, color=[style.line(place).color for place in range(len(names))])
+    axes.barh(range(len(names)), shares, 0.6, color=[look.color for look in looks.values()])
     for place, share in enumerate(shares):
         axes.annotate(
             f"{share:.1%}", (share, place), (3, 0), textcoords="offset points", va="center", fontsize=8

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand.errors import InvalidValueError
 from brigand.logs.log import Log
 from brigand.policies.base import Policy
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
-
     from brigand.logs.replay_runs import Played
 
 LEVEL = 0.95
@@ -144,35 +140,49 @@ class Replay:
             names=["policy"],
         )
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, title: str = "") -> Figure:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        policies: str | Sequence[str] | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> Any:
         """Draw reward per 1,000 decisions over the replay, and how much of the log each policy used.
+
+        In a notebook the picture is shown once, at the end of the cell.
 
         Parameters
         ----------
         path : path, optional
             Write the figure there, too: a name that ends in .png, .svg or .pdf.
+        policies : str or sequence of str, optional
+            Which are drawn. Each has the colour that it has among all.
+        figsize : (float, float), optional
+            Width and height in inches.
         title : str
 
         Returns
         -------
-        matplotlib.figure.Figure
+        matplotlib.axes.Axes or array of them
+            One for each panel; ``axes.figure`` is the figure.
 
         Raises
         ------
         InvalidValueError
             The name ends otherwise.
+        UnknownNameError
+            There is no such policy.
         ResultFileError
             The file cannot be written.
         """
         from brigand.figures import replay, style
 
-        target = None if path is None else Path(path)
-        if target is not None and target.suffix[1:] not in style.FORMATS:
-            raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
-        figure = replay.replay(self, title)
+        target = style.file_of(path)
+        figure = replay.replay(self, title, policies=policies, figsize=figsize, make=style.shown_figure)
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
-        return figure
+        return style.axes_of(figure)
 
     def to_json(self) -> dict[str, Any]:
         """Return how it was made: with the same log and version, it can be made again."""
