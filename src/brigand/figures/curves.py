@@ -25,6 +25,8 @@ LANES, LANE = 0.06, 0.045
 """Inches from a panel's right edge to the first bar, and from one bar to the next."""
 LEAVES = 2.5
 """The axis of the means ends below a policy that has so many times the regret of the next better one."""
+LEAST = 0.75
+"""Inches that are left for lines, where there are names beside them."""
 NOTE = "* few runs carry the mean"
 LINE = 0.175
 """Inches of a line of the title."""
@@ -95,7 +97,7 @@ def curves(
             _size(figure, axes, own),
             figure.get_layout_engine() is not None,
         )
-        named = [shared.names_fit(place, len(axes)) for place in range(len(axes))]
+        named = shared.named(panels, figure.get_figwidth() < style.NARROW)
         for kind, panel, at_ends in zip(panels, axes, named, strict=True):
             shared.draw(panel, kind, at_ends)
         if title and own:
@@ -164,18 +166,26 @@ class _Curves:
     roomy: bool
     """Whether the figure makes room for what stands beside its panels."""
 
-    def names_fit(self, place: int, panels: int) -> bool:
-        """Return whether a panel has names at the ends of its lines; long ones only the first of two."""
-        width, beside = self.size[0], self.beside()
+    def named(self, kinds: Sequence[str], stacked: bool) -> list[bool]:
+        """Return which panels have names at the ends of their lines: all, the first of two, or none."""
+        none = [False] * len(kinds)
         if not self.roomy or len(self.looks) <= layout.LABELLED:
-            return False
-        first = place == 0 and panels > 1 and width * panels > style.NARROW
-        return beside <= layout.ROOM * width or (first and beside <= 1.6 * layout.ROOM * width)
+            return none
+        if all(self.room(self.beside(kind)) >= LEAST for kind in kinds):
+            return [True] * len(kinds)
+        if len(kinds) == 2 and not stacked and self.room(self.beside(kinds[0]) / 2) >= 2 * LEAST:
+            return [True, False]
+        return none
 
-    def beside(self) -> float:
+    def beside(self, kind: str) -> float:
         """Return the inches that the names at the ends of all lines take."""
-        leaving = readable(self.largest())[1] if not self.realized else []
+        leaving = readable(self.largest())[1] if kind == "mean" and not self.realized else []
         return layout.name_width([f"{name} ↑ 9,999" if name in leaving else f"{name}*" for name in self.looks])
+
+    def room(self, names: float) -> float:
+        """Return the inches that are left for a panel's lines beside names of some width, about."""
+        labels = 0.55 if self.size[0] < 3.4 else 0.7
+        return self.size[0] - labels - names - (LANE * len(self.looks) if len(self.looks) > BANDS else 0.0)
 
     def largest(self) -> dict[str, float]:
         """Return the largest mean of each policy."""
@@ -201,15 +211,14 @@ class _Curves:
         if kind == "mean" and any("*" in carried(name, self.table.loc[name])[len(name) :] for name in self.looks):
             below.append(NOTE)
         axes.set_xlabel("\n".join(below))
-        leaving = self._scale(axes, kind, horizon)
+        leaving = self._scale(axes, kind, horizon, named)
         if self.roomy:
             self._ends(axes, kind, leaving, bands, named)
 
-    def _scale(self, axes: Axes, kind: str, horizon: int) -> list[str]:
+    def _scale(self, axes: Axes, kind: str, horizon: int, named: bool) -> list[str]:
         """Scale the axes; return the policies that leave the panel at its upper edge."""
         values = self.table[kind]
-        names = self.beside() if len(self.looks) > layout.LABELLED and self.roomy else 0.0
-        width = self.size[0] - 0.7 - names - LANE * (len(self.looks) if len(self.looks) > BANDS else 0)
+        width = self.room(self.beside(kind) if named else 0.0)
         logarithmic = kind == "median" and not self.realized and bool((values > 0).any())
         if logarithmic and not self.breakpoints:
             axes.set_xscale("log")

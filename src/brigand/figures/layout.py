@@ -25,8 +25,6 @@ LABELLED = 6
 """More lines than this have their names at their ends, for a legend would be long; if the names are short."""
 LABEL = 7.0
 """Points of a name at the end of a line."""
-ROOM = 0.42
-"""Names at the ends of lines take at most this share of a panel's width."""
 SAMPLE, LEADER = 0.2, 0.12
 """Inches of the sample of a line before its name, and of the leader that joins both ends."""
 
@@ -50,7 +48,7 @@ class End(NamedTuple):
 
 def name_width(names: Sequence[str]) -> float:
     """Return the inches that names at the ends of lines take, with leaders and samples."""
-    return SAMPLE + LEADER + max(map(len, names)) * LABEL * 0.56 / 72
+    return SAMPLE + LEADER + max(map(len, names)) * LABEL * 0.5 / 72
 
 
 def label_height(names: int) -> float:
@@ -175,6 +173,7 @@ def value_axis(axes: Axes, values: Any) -> None:
     """Make the horizontal axis logarithmic where that shows more, with a place for zeros if there are any."""
     array = np.asarray(values, float)
     positive = array[np.isfinite(array) & (array > 0)]
+    style.write_numbers(axes.xaxis)
     if not len(positive):
         return
     if len(positive) < np.isfinite(array).sum():

@@ -82,7 +82,7 @@ def pulls(
     order : str
         What the order of the arms is: the legend's title.
     breakpoints : sequence of int
-        Steps that are marked by vertical lines.
+        First steps of new phases: they are marked, and the axis of steps is linear.
     """
     with mpl.rc_context(style.STYLE):
         figure, grid = panel_grid(len(panels), "step t", "mean pulls by step t", sharey=True)
@@ -93,10 +93,18 @@ def pulls(
                 values = table[arm].where(table[arm] > 0)
                 axes.plot(table.index, values, label=label_of(arm), **line_look(style.line(place), place, len(table)))
             axes.set_title(typed(textwrap.fill(name, TITLE)))
-            axes.set_xscale("log")
             axes.set_yscale("log")
+            if said and axes.get_xlabel():
+                axes.set_xlabel(f"{axes.get_xlabel()} ({said})")
+        if breakpoints:
+            horizon = int(max(table.index[-1] for table in panels.values()))
+            style.step_axis(grid[0], horizon, 0.8 * figure.get_figwidth() / min(3, len(panels)) - 0.3)
+            grid[0].set_xlim(0, 1.02 * horizon)
+        else:
+            grid[0].set_xscale("log")
         _leave_out_the_start(grid[0], panels)
-        log_ticks(grid[0].xaxis)
+        if not breakpoints:
+            log_ticks(grid[0].xaxis)
         log_ticks(grid[0].yaxis)
         figure.suptitle(typed(title), fontsize=10)
         add_legend(figure, *labels(grid[0]), order)
@@ -142,5 +150,6 @@ def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None
     if least > 0:
         least = 0.5 * min(least, 1.0)
         axes.set_ylim(least, None)
-        first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
-        axes.set_xlim(0.8 * first, None)
+        if axes.get_xscale() == "log":
+            first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
+            axes.set_xlim(0.8 * first, None)

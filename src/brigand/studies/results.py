@@ -231,6 +231,11 @@ class StudyResults:
         return str(named) if named in self.policies else self.policies[0]
 
     @property
+    def places(self) -> dict[str, int]:
+        """The place of each policy in the study, by which figures choose its colour: in every part the same."""
+        return {name: place for place, name in enumerate(self._policies)}
+
+    @property
     def written(self) -> datetime:
         """When the study was last started."""
         return datetime.fromtimestamp((self.folder / MANIFEST).stat().st_mtime, UTC)
