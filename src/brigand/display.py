@@ -29,6 +29,12 @@ COLORS = (
 """Okabe and Ito's palette (yellow left out: too light on white), and three more that keep apart from it."""
 MOST = 12
 """Rows that a table shows."""
+LONGEST = 160
+"""Characters of a cell."""
+HORIZON, ROUNDS = 10_000, 100
+"""T where a figure of f(r) needs one, and none is known; and how many rounds it shows."""
+POINTS = 200
+"""Points that a line of a small figure has."""
 WIDTH, HEIGHT, EDGE = 300, 84, 6
 """Pixels of a small figure."""
 AFTER, EVERY = 0.5, 0.1
@@ -104,7 +110,8 @@ def _text(value: object) -> str:
         if not math.isfinite(value):
             return "–" if math.isnan(value) else "infinite"
         return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def lines(
@@ -128,7 +135,7 @@ def lines(
     across, down = _scale([x for x, _ in points], WIDTH), _scale([y for _, y in points], HEIGHT)
     drawn = []
     for place, (name, part) in enumerate(found):
-        path = []
+        path: list[str] = []
         for x, y in part:
             if steps and path:
                 path.append(f"{across(x):.1f},{path[-1].partition(',')[2]}")
@@ -195,22 +202,27 @@ def _svg(height: int, label: str, drawn: Iterable[str]) -> str:
 
 def notebook() -> Any:
     """Return IPython's shell if this is a notebook's kernel, else None."""
-    ipython = sys.modules.get("IPython")
+    ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell if hasattr(shell, "kernel") else None
 
 
-def progress_bar(what: str) -> Callable[[int, int], None] | None:
-    """Return a progress bar for a notebook, called with ``(done, total)``; None where there is no notebook.
+def progress_of(
+    given: Callable[[int, int], None] | bool | None, what: str
+) -> Callable[[int, int], None] | None:
+    """Return what is called with ``(done, total)``: what was given, or in a notebook a bar; None for nothing.
 
-    It appears after half a second, and goes when all is done. It needs no widgets: the browser draws it.
+    The bar appears after half a second, and goes when all is done. It needs no widgets: the browser draws it.
     """
-    return None if notebook() is None else _Bar(what)
+    if callable(given):
+        return given
+    return None if given is False or notebook() is None else _Bar(what)
 
 
 class _Bar:
     def __init__(self, what: str) -> None:
-        self.what, self.handle = what, None
+        self.what = what
+        self.handle: Any = None
         self.due = time.monotonic() + AFTER
 
     def __call__(self, done: int, total: int) -> None:

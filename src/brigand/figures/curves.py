@@ -47,9 +47,9 @@ def curves(
 ) -> Figure:
     """Draw regret against steps.
 
-    The mean has linear axes. It ends where the lines can still be read: where one policy, or a few, have 2.5
-    times the regret of the next better one, or more, the axis ends above that one, and what leaves it is named
-    at the upper edge with its value at the last step. At least two policies, and half of all, stay.
+    The mean has linear axes. They end where the lines can still be read: where one policy, or a few, have 2.5
+    times the regret of the next better one, or more, the axis ends above that one, and what leaves it is
+    named at the upper edge with its value at the last step. At least two policies, and half of all, stay.
 
     The median has logarithmic axes, but of steps only where nothing changes: with breakpoints the axis of
     steps is linear, so that each phase has its room.
@@ -106,7 +106,7 @@ def curves(
             axes[0].set_title(typed(title))
         if not any(named) and own:
             layout.add_legend(figure, *labels(axes[0]))
-            figure.set_size_inches(figsize or figure.get_size_inches())
+            figure.set_size_inches(*(figsize or figure.get_size_inches()))
         elif not any(named):
             axes[0].legend(*labels(axes[0]), fontsize="small")
     return figure
@@ -180,7 +180,9 @@ class _Curves:
     def beside(self, kind: str) -> float:
         """Return the inches that the names at the ends of all lines take."""
         leaving = readable(self.largest())[1] if kind == "mean" and not self.realized else []
-        return layout.name_width([f"{name} ↑ 9,999" if name in leaving else f"{name}*" for name in self.looks])
+        return layout.name_width(
+            [f"{name} ↑ 9,999" if name in leaving else f"{name}*" for name in self.looks]
+        )
 
     def room(self, names: float) -> float:
         """Return the inches that are left for a panel's lines beside names of some width, about."""
@@ -192,7 +194,7 @@ class _Curves:
         return {name: float(self.table.loc[name, "mean"].max()) for name in self.looks}
 
     def draw(self, axes: Axes, kind: str, named: bool) -> None:
-        """Draw one panel: the ``"mean"`` or the ``"median"``, with names at the ends of its lines or without."""
+        """Draw one panel: the ``"mean"`` or the ``"median"``; names at the ends of its lines or not."""
         bands = len(self.looks) <= BANDS
         horizon = int(self.table.index.get_level_values("step").max())
         said = style.mark_breakpoints(axes, self.breakpoints) if kind == "mean" or self.breakpoints else ""
@@ -208,7 +210,9 @@ class _Curves:
         quantity = "realized" if self.realized else "pseudo-"
         axes.set_ylabel(f"cumulative {quantity}{' ' if self.realized else ''}regret")
         below = [f"step t ({said})" if said else "step t"]
-        if kind == "mean" and any("*" in carried(name, self.table.loc[name])[len(name) :] for name in self.looks):
+        if kind == "mean" and any(
+            "*" in carried(name, self.table.loc[name])[len(name) :] for name in self.looks
+        ):
             below.append(NOTE)
         axes.set_xlabel("\n".join(below))
         leaving = self._scale(axes, kind, horizon, named)

@@ -57,9 +57,9 @@ def label_height(names: int) -> float:
 
 
 def beside(axes: Axes, down: Transform) -> Transform:
-    """Return the transform whose x are inches from the right edge of a panel, and whose y are those of `down`."""
-    figure = axes.get_figure(root=True)
-    across = figure.dpi_scale_trans + ScaledTranslation(1, 0, axes.transAxes)  # type: ignore[union-attr]
+    """Return the transform whose x are inches from the right edge of a panel, its y those of `down`."""
+    inches: Any = axes.get_figure(root=True).dpi_scale_trans  # type: ignore[union-attr]
+    across = inches + ScaledTranslation(1, 0, axes.transAxes)  # type: ignore[arg-type]
     return blended_transform_factory(across, down)
 
 

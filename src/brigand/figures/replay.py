@@ -38,8 +38,8 @@ def replay(
     """Draw what policies earned in a replay, in two panels.
 
     Left: reward per 1,000 decisions so far, of each policy and of what really ran, with 95 % bands.
-    Right: the share of the log's rows that a run used; left out for a simulation, which uses none. In a figure
-    narrower than 5 inches it stands below.
+    Right: the share of the log's rows that a run used; left out for a simulation, which uses none. In a
+    figure narrower than 5 inches it stands below.
 
     Parameters
     ----------

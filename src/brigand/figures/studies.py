@@ -91,7 +91,12 @@ def pulls(
             for place, arm in enumerate(table.columns):
                 # A logarithm shows no zeros.
                 values = table[arm].where(table[arm] > 0)
-                axes.plot(table.index, values, label=label_of(arm), **line_look(style.line(place), place, len(table)))
+                axes.plot(
+                    table.index,
+                    values,
+                    label=label_of(arm),
+                    **line_look(style.line(place), place, len(table)),
+                )
             axes.set_title(typed(textwrap.fill(name, TITLE)))
             axes.set_yscale("log")
             if said and axes.get_xlabel():

@@ -86,7 +86,7 @@ def write_numbers(axis: Axis, most: int = 6) -> None:
 
 
 def number(value: float) -> str:
-    """Return a number as it stands at an axis: 20,000, and powers of ten from 10^7 on.
+    r"""Return a number as it stands at an axis: 20,000, and powers of ten from 10^7 on.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def content(figure: Figure, suffix: str) -> bytes:
     """
     buffer = io.BytesIO()
     title, words = heading(figure), description(figure)
-    metadata: dict[str, Any] = {
+    metadata: Any = {
         "png": {"Title": title, "Description": words},
         "svg": {"Title": title, "Date": None},
         "pdf": {"Title": title, "Subject": words, "CreationDate": None},

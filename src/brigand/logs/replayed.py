@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brigand import display
 from brigand.logs.log import Log
 from brigand.policies.base import Policy
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from brigand.logs.replay_runs import Played
 
 LEVEL = 0.95
@@ -199,6 +201,23 @@ class Replay:
             "horizon": self.horizon,
             "policies": {name: policy.to_json() for name, policy in self.policies.items()},
         }
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of what each policy earned, a small figure of it and the notes, for notebooks."""
+        columns = ("reward", "lower", "upper", "steps", "gain", "gain_lower", "gain_upper")
+        table = self.summary()
+        rows = [(name, *(float(row[column]) for column in columns)) for name, row in table.iterrows()]
+        titles = ("reward", "95 % from", "to", "steps", "gain", "from", "to")
+        return display.block(
+            f"Replay by {self.method!r} on {self.rows:,} rows",
+            display.table(("policy", *titles), rows),
+            display.forest(
+                ((name, reward, lower, upper) for name, reward, lower, upper, *_ in rows),
+                "Mean reward of each policy with its 95 % interval",
+            ),
+            *map(display.paragraph, self.notes),
+        )
 
     def __repr__(self) -> str:
         table = self.summary()

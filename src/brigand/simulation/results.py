@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brigand import checks
+from brigand import checks, display
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.files import atomic
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LEVEL = 0.95
+MEANS = 60
+"""Steps at which means are shown in a notebook."""
 
 
 class Results:
@@ -261,6 +263,29 @@ class Results:
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
         return style.axes_of(figure, given)
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of regret at the last step, and a small figure of the means, for notebooks."""
+        regret = self.dataset["regret"]
+        steps = regret["step"].to_numpy()
+        last = [len(steps) - 1]
+        worst = np.max([one.worst_regret(steps[last]) for one in self.environments], axis=0)
+        table = statistics_of(regret.isel(step=last), worst).reset_index("step", drop=True)
+        columns = ("mean", "low", "high", "median", "q10", "q90")
+        rows = [(name, *(float(row[column]) for column in columns)) for name, row in table.iterrows()]
+        # Few of the steps, so that it is quick for large results, too.
+        few = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MEANS)).astype(int))
+        means = regret.isel(step=few).mean([dim for dim in regret.dims if dim not in ("policy", "step")])
+        curves = zip(table.index, means.transpose("policy", "step").to_numpy(), strict=True)
+        return display.block(
+            repr(self),
+            display.table(("policy", "mean regret at T", "95 % from", "to", "median", "10 %", "90 %"), rows),
+            display.lines(
+                ((str(name), steps[few].tolist(), curve.tolist()) for name, curve in curves),
+                f"Mean regret of each policy up to step {steps[-1]:,}",
+            ),
+        )
 
     def __repr__(self) -> str:
         sizes = self.dataset.sizes

@@ -231,8 +231,8 @@ _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
         _regret,
         "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws; of many policies only "
         "at T, beside the axes. A policy with an arrow leaves the axis; its mean at T stands there. Right, "
-        "logarithmic axes, but for steps where rewards change: the median, with the same range. Where the two "
-        "tell different stories, rare runs carry the mean.",
+        "logarithmic axes, but for steps where rewards change: the median, with the same range. Where the "
+        "two tell different stories, rare runs carry the mean.",
         "nothing",
     ),
     "sweep": (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brigand import display
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
@@ -212,6 +213,20 @@ class StudyResults:
         entries = [*self._problems.values(), *self._policies.values()]
         return list({name: None for entry in entries for name in entry.get("swept", {})})
 
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of the problems, for notebooks; no piece of the results is read."""
+        rows = []
+        for name in self.problems:
+            entry, complete = self.problem(name), len(self.policies_of(name))
+            rows.append((name, entry["horizon"], entry["arms"], entry["instances"], complete))
+        done, of = self.progress()
+        return display.block(
+            f"Study {self.name}: {len(self.problems):,} problems, {len(self.policies):,} policies",
+            display.table(("problem", "T", "arms", "instances", "policies complete"), rows),
+            display.paragraph(f"Complete: {done} combinations of policy and problem, {of} pieces."),
+        )
+
     @property
     def name(self) -> str:
         """The study's name."""
@@ -232,7 +247,7 @@ class StudyResults:
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each policy in the study, by which figures choose its colour: in every part the same."""
+        """The place of each policy in the study, by which figures choose its look: in every part the same."""
         return {name: place for place, name in enumerate(self._policies)}
 
     @property
