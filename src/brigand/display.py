@@ -7,6 +7,7 @@ packages for serving are installed. All text is escaped.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import sys
 import time
@@ -33,10 +34,8 @@ LONGEST = 160
 """Characters of a cell."""
 HORIZON, ROUNDS = 10_000, 100
 """T where a figure of f(r) needs one, and none is known; and how many rounds it shows."""
-POINTS = 200
-"""Points that a line of a small figure has."""
-WIDTH, HEIGHT, EDGE = 300, 84, 6
-"""Pixels of a small figure."""
+WIDTH, HEIGHT, EDGE, LINE, NAMES = 320, 110, 6, 15, 100
+"""Pixels of a small figure, of its edges, of a line of text, and of the names of rows."""
 AFTER, EVERY = 0.5, 0.1
 """Seconds after which a progress bar appears, and between its changes."""
 
@@ -76,7 +75,9 @@ def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> str:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1, colored: bool = False
+) -> str:
     """Return a table as HTML; of many rows, the first.
 
     Parameters
@@ -86,16 +87,20 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], left: int = 
         Cells; floats are written as short as a reader needs them.
     left : int
         So many columns hold text, and stand at the left.
+    colored : bool
+        Whether each row has the colour of its line in `lines`.
     """
     listed = list(rows)
     head = "".join(_cell("th", name, place < left) for place, name in enumerate(columns))
-    body = "".join(
-        f"<tr>{''.join(_cell('td', cell, place < left) for place, cell in enumerate(row))}</tr>"
-        for row in listed[:MOST]
-    )
+    body = []
+    for row, color in zip(listed[:MOST], itertools.cycle(COLORS)):
+        cells = [_cell("td", cell, place < left) for place, cell in enumerate(row)]
+        if colored:
+            cells[0] = cells[0].replace(">", f'><span style="color: {color}">■</span> ', 1)
+        body.append(f"<tr>{''.join(cells)}</tr>")
     more = len(listed) - MOST
     rest = paragraph(f"and {more:,} more") if more > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{rest}"
 
 
 def _cell(tag: str, value: object, left: bool) -> str:
@@ -108,10 +113,14 @@ def _text(value: object) -> str:
         return "–"
     if isinstance(value, float):
         if not math.isfinite(value):
-            return "–" if math.isnan(value) else "infinite"
+            return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
         return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
     text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return _cut(text, LONGEST)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def lines(
@@ -132,53 +141,61 @@ def lines(
     points = [point for _, part in found for point in part]
     if not points:
         return ""
-    across, down = _scale([x for x, _ in points], WIDTH), _scale([y for _, y in points], HEIGHT)
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    across, down = _scale(xs, EDGE, WIDTH - EDGE), _scale(ys, HEIGHT - LINE, LINE)
     drawn = []
     for place, (name, part) in enumerate(found):
         path: list[str] = []
         for x, y in part:
             if steps and path:
                 path.append(f"{across(x):.1f},{path[-1].partition(',')[2]}")
-            path.append(f"{across(x):.1f},{HEIGHT - down(y):.1f}")
+            path.append(f"{across(x):.1f},{down(y):.1f}")
         drawn.append(
             f'<polyline fill="none" stroke="{COLORS[place % len(COLORS)]}" stroke-width="1.5" '
             f'points="{" ".join(path)}"><title>{escape(name)}</title></polyline>'
         )
+    drawn.append(_words(EDGE, LINE - 4, _text(float(max(ys)))))
+    drawn.append(_words(EDGE, HEIGHT - 3, _text(float(min(ys)))))
+    drawn.append(_words(WIDTH - EDGE, HEIGHT - 3, _text(float(max(xs))), "end"))
     return _svg(HEIGHT, label, drawn)
 
 
-def forest(rows: Iterable[tuple[str, float, float, float]], label: str) -> str:
+def forest(rows: Iterable[tuple[str, float | None, float | None, float | None]], label: str) -> str:
     """Return values with their intervals as a small SVG figure, a row each; of many rows, the first.
 
     Parameters
     ----------
     rows : iterable of (name, value, lower, upper)
-        Ends that are not finite reach the edges.
+        Ends that are infinite reach the edges; without one there is no interval.
     label : str
         What is read to those who cannot see it.
     """
-    shown = list(rows)[:MOST]
-    ends = [end for _, *numbers in shown for end in numbers if math.isfinite(end)]
+    shown = [(name, _number(value), _number(low), _number(high)) for name, value, low, high in rows][:MOST]
+    ends = [end for row in shown for end in row[1:] if math.isfinite(end)]
     if not ends:
         return ""
-    across = _scale(ends, WIDTH)
-    drawn = []
+    across = _scale(ends, NAMES + EDGE, WIDTH - EDGE)
+    height = LINE * (len(shown) + 1)
+    color, drawn = COLORS[1], []
     for place, (name, value, lower, upper) in enumerate(shown):
-        y = 9 + 14 * place
-        left = across(lower) if math.isfinite(lower) else 0.0
-        right = across(upper) if math.isfinite(upper) else float(WIDTH)
-        color = COLORS[1]
-        if not math.isnan(lower + upper):
+        y = LINE * place + 9
+        drawn.append(_words(EDGE, y + 3, _cut(name, 15)))
+        if not (math.isnan(lower) or math.isnan(upper)):
+            left = across(lower) if math.isfinite(lower) else float(NAMES)
+            right = across(upper) if math.isfinite(upper) else float(WIDTH)
             drawn.append(
                 f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y}" y2="{y}" stroke="{color}" '
                 'stroke-width="1.5" />'
             )
         if math.isfinite(value):
-            drawn.append(
-                f'<circle cx="{across(value):.1f}" cy="{y}" r="3.5" fill="{color}">'
-                f"<title>{escape(name)}</title></circle>"
-            )
-    return _svg(4 + 14 * len(shown), label, drawn)
+            drawn.append(f'<circle cx="{across(value):.1f}" cy="{y}" r="3.5" fill="{color}" />')
+    drawn.append(_words(NAMES + EDGE, height - 3, _text(min(ends))))
+    drawn.append(_words(WIDTH - EDGE, height - 3, _text(max(ends)), "end"))
+    return _svg(height, label, drawn)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _finite(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, float]]:
@@ -186,10 +203,18 @@ def _finite(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, float]]
     return [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
 
 
-def _scale(values: Sequence[float], size: int) -> Callable[[float], float]:
+def _scale(values: Sequence[float], first: float, last: float) -> Callable[[float], float]:
+    """Return the function that takes the least value to `first` and the largest to `last`, in pixels."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
-    return lambda value: EDGE + (size - 2 * EDGE) * (value - low) / span
+    return lambda value: first + (last - first) * (value - low) / span
+
+
+def _words(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return (
+        f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="10" font-family="sans-serif" '
+        f'fill="#555">{escape(text)}</text>'
+    )
 
 
 def _svg(height: int, label: str, drawn: Iterable[str]) -> str:

@@ -26,6 +26,8 @@ LAW = np.dtype(
     [("kind", int), ("a", float), ("b", float), ("c", float), ("d", float), ("start", int), ("size", int)],
     align=True,
 )
+DRAWN = 60
+"""Phases that a small figure shows."""
 
 
 class CompiledEnvironment(NamedTuple):
@@ -187,14 +189,14 @@ class Environment(Spec):
             (i, start, f"arm {best[i - 1]}", float(self.means[i - 1].max()), float(self.means[i - 1].min()))
             for i, start in enumerate(self.starts, start=1)
         ]
-        steps = np.array([*self.starts, self.starts[-1] + max(1, int(np.diff(self.starts).mean()))])
-        shown = range(min(self.n_arms, display.MOST))
-        means = np.vstack([self.means, self.means[-1:]])[: display.POINTS]
+        ends = [*self.starts, self.starts[-1] + max(1, int(np.diff(self.starts).mean()))]
+        shown = range(min(self.n_arms, display.MOST) if len(self.phases) <= DRAWN else 0)
+        means = np.vstack([self.means, self.means[-1:]])
         return display.block(
             f"Environment: {counted(self.n_arms, 'arm')}, {len(self.phases):,} phases",
             display.table(("phase", "from step", "best arm", "its mean", "least mean"), rows, 0),
             display.lines(
-                ((f"arm {k}", steps[: len(means)].tolist(), means[:, k].tolist()) for k in shown),
+                ((f"arm {k}", ends, means[:, k].tolist()) for k in shown),
                 "Mean of each arm over time",
                 steps=True,
             ),

@@ -280,7 +280,9 @@ class Results:
         curves = zip(table.index, means.transpose("policy", "step").to_numpy(), strict=True)
         return display.block(
             repr(self),
-            display.table(("policy", "mean regret at T", "95 % from", "to", "median", "10 %", "90 %"), rows),
+            display.table(
+                ("policy", "mean regret at T", "95 % from", "to", "median", "10 %", "90 %"), rows, 1, True
+            ),
             display.lines(
                 ((str(name), steps[few].tolist(), curve.tolist()) for name, curve in curves),
                 f"Mean regret of each policy up to step {steps[-1]:,}",
