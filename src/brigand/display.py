@@ -23,11 +23,12 @@ COLORS = (
     "#E69F00",
     "#56B4E9",
     "#000000",
-    "#7F7F7F",
-    "#8C564B",
+    "#646464",
+    "#7A3B1E",
     "#332288",
 )
-"""Okabe and Ito's palette (yellow left out: too light on white), and three more that keep apart from it."""
+"""Okabe and Ito's palette without yellow, which is too light on white, and three that the colour-blind, too, tell
+apart from it and from each other."""
 MOST = 12
 """Rows that a table shows."""
 LONGEST = 160

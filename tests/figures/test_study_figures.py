@@ -6,6 +6,7 @@ import pytest
 
 import brigand as br
 from brigand.figures import comparison, studies
+from brigand.figures.curves import curves
 from brigand.studies.draw import drawings
 from brigand.studies.model import FIGURES
 from brigand.studies.results import StudyResults
@@ -62,16 +63,19 @@ def test_curves_show_means_and_medians():
     column = np.array([1.0, 5, 9, 0, 2, 4])
     table = pd.DataFrame({n: column for n in ("mean", "median", "q10", "q90")}, index)
     table = table.assign(top=[0.2] * 3 + [0.9] * 3, replications=5)
-    figure = studies.curves(table, "a title", "5 runs", (50,))
+    figure = curves(table, "a title", "5 runs", (50,))
     left, right = figure.axes
     assert figure.get_suptitle() == "a title"
-    assert legend(figure) == ["A", "B (few runs carry the mean)"]
+    assert legend(figure) == ["A", "B*"]
+    assert left.get_xlabel() == "step t\n* few runs carry the mean"
     assert left.get_title() == "mean; 10 % to 90 %\nof 5 runs"
-    assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "log", "log")
+    assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "linear", "log")
     assert left.get_ylabel() == "cumulative pseudo-regret"
-    assert [line.get_xdata()[0] for line in left.lines] == [50, 1, 1]
+    for axes in (left, right):
+        assert [line.get_xdata()[0] for line in axes.lines] == [50, 1, 1]
+    assert curves(table, "", "5 runs").axes[1].get_xscale() == "log"  # nothing changes
     table[["mean", "median", "q10", "q90"]] = 0.0
-    assert studies.curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
+    assert curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
 
 
 def test_ranges_of_many_policies_stand_beside_the_axes():
@@ -79,15 +83,18 @@ def test_ranges_of_many_policies_stand_beside_the_axes():
     index = pd.MultiIndex.from_product([names, [1, 100]], names=["policy", "step"])
     table = pd.DataFrame({"mean": 2.0, "median": 2.0, "q10": 1.0, "q90": 9.0}, index)
     table = table.assign(top=0.2, replications=5)
-    left, right = studies.curves(table, "", "5 runs").axes
+    left, right = curves(table, "", "5 runs").axes
     for axes in (left, right):
         assert not axes.collections
-        bars = axes.lines[len(names) :]
-        assert len({line.get_xdata()[0] for line in bars}) == len(bars) == len(names)
-        assert all(line.get_xdata()[0] > 1 for line in bars)  # the axes end at 1
+        bars = axes.lines[len(names) : 2 * len(names)]
+        assert len({line.get_xdata()[0] for line in bars}) == len(names)
+        edge = axes.get_window_extent().x1
+        assert all(line.get_window_extent().x0 >= edge for line in bars)
         assert axes.get_title().endswith("bars: 10 % to 90 % at T\nof 5 runs")
-    assert [line.get_ydata()[1] for line in left.lines[len(names) :]] == [left.get_ylim()[1]] * len(names)
-    assert len(studies.curves(table.head(8), "", "5 runs").axes[0].collections) == 4
+    assert [line.get_ydata()[1] for line in left.lines[len(names) : 2 * len(names)]] == [
+        left.get_ylim()[1]
+    ] * len(names)
+    assert len(curves(table.head(8), "", "5 runs").axes[0].collections) == 4
 
 
 @pytest.mark.parametrize("rows", [1, 62])
@@ -225,7 +232,7 @@ def test_of_many_policies_the_best_are_drawn_and_the_baseline(results):
     again.manifest["baseline"] = worst = means.index[-1]
     (drawing,) = (d for d in drawings(again, ["regret"]) if d.file == "regret-fixed-t-300")
     assert drawing.figure.get_suptitle().endswith(f"\nthe 9 best of 12 policies and {worst}")
-    drawn = [name.removesuffix(" (few runs carry the mean)") for name in legend(drawing.figure)]
+    drawn = [name.removesuffix("*") for name in legend(drawing.figure)]
     assert drawn == [*means.index[1:10], worst]  # the first is the oracle
 
 

@@ -228,6 +228,7 @@ class _Curves:
             axes.set_xscale("log")
             axes.set_xlabel(axes.get_xlabel().replace("step t", "step t, logarithmic axes", 1))
         else:
+            axes.set_xscale("linear")
             style.step_axis(axes, horizon, width)
             axes.set_xlim(0, horizon * 1.02)
         if logarithmic:
@@ -236,6 +237,7 @@ class _Curves:
             seen = values[values.index.get_level_values("step") >= (horizon / 50 if self.breakpoints else 0)]
             axes.set_ylim(0.5 * seen[seen > 0].min(), None)
             return []
+        axes.set_yscale("linear")
         style.write_numbers(axes.yaxis)
         if self.realized:
             return []

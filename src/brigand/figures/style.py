@@ -69,7 +69,7 @@ def line(place: int) -> Line:
     """Return the look of the line at `place` in the legend (0, 1, ...).
 
     The first ten have ten colours. Those that follow have the same colours with other dashes and other
-    markers: forty lines differ in colour or dashes, and all four hundred first ones in some way.
+    markers: forty lines differ in colour or dashes, and two hundred in some way.
     """
     color, again = place % len(COLORS), place // len(COLORS)
     dash = DASHES[(FIRST[color] + again) % len(DASHES)]
