@@ -27,8 +27,10 @@ COLORS = (
     "#7A3B1E",
     "#332288",
 )
-"""Okabe and Ito's palette without yellow, which is too light on white, and three that the colour-blind, too, tell
-apart from it and from each other."""
+"""Okabe and Ito's palette without yellow, which is too light on white, and three more.
+
+Also the colour-blind tell each from each other.
+"""
 MOST = 12
 """Rows that a table shows."""
 LONGEST = 160
