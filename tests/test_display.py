@@ -100,6 +100,7 @@ def test_a_repr_of_a_bandit_writes_nothing(tmp_path):
         ["a", "b"],
         br.UCB1(0, 1),
         store=f"sqlite:///{path}",
+        name="x",
         reward_timeout=1.0,
         default_reward=0.0,
         clock=lambda: now[0],
