@@ -94,7 +94,7 @@ def test_ranges_of_many_policies_stand_beside_the_axes():
     assert [line.get_ydata()[1] for line in left.lines[len(names) : 2 * len(names)]] == [
         left.get_ylim()[1]
     ] * len(names)
-    assert len(curves(table.head(8), "", "5 runs").axes[0].collections) == 4
+    assert len(curves(table.head(4), "", "5 runs").axes[0].collections) == 2
 
 
 @pytest.mark.parametrize("rows", [1, 62])

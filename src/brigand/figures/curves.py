@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PANELS = ("mean", "median")
-BANDS = 4
+BANDS = 2
 """Of more policies the ranges are bars at the right, since their bands would hide each other."""
 LANES, LANE = 0.06, 0.045
 """Inches from a panel's right edge to the first bar, and from one bar to the next."""
 LEAVES = 2.5
-"""The axis of the means ends below a policy that has so many times the regret of the next better one."""
-LEAST = 0.75
-"""Inches that are left for lines, where there are names beside them."""
+"""The axis of the means ends below a policy that has more than so many times the regret of the next one."""
+LEAST, NARROWEST = 0.95, 0.6
+"""Inches that are left for lines where there are names beside them, in a wide figure and in a narrow one."""
+LOW = 1.5
+"""Inches: a lower panel has a shorter label."""
 NOTE = "* few runs carry the mean"
 LINE = 0.175
 """Inches of a line of the title."""
@@ -47,14 +49,15 @@ def curves(
 ) -> Figure:
     """Draw regret against steps.
 
-    The mean has linear axes. They end where the lines can still be read: where one policy, or a few, have 2.5
-    times the regret of the next better one, or more, the axis ends above that one, and what leaves it is
-    named at the upper edge with its value at the last step. At least two policies, and half of all, stay.
+    The mean has linear axes. They end where the lines can still be read: where one policy, or a few, have
+    more than 2.5 times the regret of the next better one, the axis ends above that one, and what leaves it
+    is named at the upper edge with its value at the last step. Of several such gaps the widest counts. At
+    least two policies, and half of all, stay.
 
     The median has logarithmic axes, but of steps only where nothing changes: with breakpoints the axis of
     steps is linear, so that each phase has its room.
 
-    Up to four policies have bands from the 10 % to the 90 % quantile; the ranges of more are bars at the last
+    One or two policies have bands from the 10 % to the 90 % quantile; the ranges of more are bars at the last
     step, beside the panel. More than six have their names at the ends of their lines, if the names are short
     enough; else there is a legend.
 
@@ -94,7 +97,7 @@ def curves(
             draws,
             breakpoints,
             realized,
-            _size(figure, axes, own),
+            _size(figure, axes, own, len(policies) <= layout.LABELLED and figsize is not None),
             figure.get_layout_engine() is not None,
         )
         named = shared.named(panels, figure.get_figwidth() < style.NARROW)
@@ -137,14 +140,14 @@ def _grid(
     return figure, list(grid.flat)
 
 
-def _size(figure: Figure, axes: Sequence[Axes], own: bool) -> tuple[float, float]:
+def _size(figure: Figure, axes: Sequence[Axes], own: bool, legend: bool) -> tuple[float, float]:
     """Return width, with what is beside it, and height of a panel, in inches."""
     width, height = figure.get_size_inches()
     if not own:
         box = axes[0].get_position()
         return float(width * box.width), float(height * box.height)
     rows = len(axes) if width < style.NARROW else 1
-    return float(width * rows / len(axes)), float(height / rows - 0.95)
+    return float(width * rows / len(axes)), float((height - (0.5 if legend else 0.0)) / rows - 0.95)
 
 
 def _figure_of(axes: Axes) -> Figure:
@@ -171,9 +174,10 @@ class _Curves:
         none = [False] * len(kinds)
         if not self.roomy or len(self.looks) <= layout.LABELLED:
             return none
-        if all(self.room(self.beside(kind)) >= LEAST for kind in kinds):
+        least = LEAST if not stacked else NARROWEST
+        if all(self.room(self.beside(kind)) >= least for kind in kinds):
             return [True] * len(kinds)
-        if len(kinds) == 2 and not stacked and self.room(self.beside(kinds[0]) / 2) >= 2 * LEAST:
+        if len(kinds) == 2 and not stacked and self.room(self.beside(kinds[0]) / 2) >= least:
             return [True, False]
         return none
 
@@ -207,9 +211,9 @@ class _Curves:
                 axes.fill_between(part.index, part["q10"], part["q90"], **edges)
         ranges = "10 % to 90 %" if bands else "bars: 10 % to 90 % at T" if self.roomy else ""
         axes.set_title(f"{kind}; {ranges}\nof {self.draws}" if ranges else f"{kind} of {self.draws}")
-        quantity = "realized" if self.realized else "pseudo-"
-        axes.set_ylabel(f"cumulative {quantity}{' ' if self.realized else ''}regret")
-        below = [f"step t ({said})" if said else "step t"]
+        quantity = "realized regret" if self.realized else "pseudo-regret"
+        axes.set_ylabel(f"cumulative {quantity}" if self.size[1] > LOW else quantity)
+        below = ["step t", *([said] if said else [])]
         if kind == "mean" and any(
             "*" in carried(name, self.table.loc[name])[len(name) :] for name in self.looks
         ):
@@ -257,7 +261,7 @@ class _Curves:
             look: Any = {"color": self.looks[name].color, "linewidth": 2.2, "clip_on": False}
             axes.plot([LANES + LANE * place] * 2, ends, **look, **lane)
         ends_of = []
-        for name in self.looks if named else leaving:
+        for name in sorted(self.looks if named else leaving, key=lambda name: float(lasts[name][kind])):
             value = float(lasts[name][kind])
             shown = carried(name, self.table.loc[name]) if kind == "mean" else name
             if name in leaving:
@@ -282,11 +286,14 @@ def readable(values: Mapping[str, float]) -> tuple[float, list[str]]:
     (8000.0, [])
     """
     order = sorted(values, key=lambda name: values[name])
-    stay = max(2, -(-len(order) // 2))
-    for place in range(stay, len(order)):
-        if values[order[place]] > LEAVES * values[order[place - 1]] > 0:
-            return values[order[place - 1]], order[place:]
-    return values[order[-1]], []
+    sizes = [values[name] for name in order]
+    gaps = {
+        place: sizes[place] / sizes[place - 1]
+        for place in range(max(2, -(-len(order) // 2)), len(order))
+        if sizes[place - 1] > 0 and sizes[place] > LEAVES * sizes[place - 1]
+    }
+    stay = max(gaps, key=lambda place: gaps[place], default=len(order))
+    return sizes[stay - 1], order[stay:]
 
 
 def line_look(look: style.Line, place: int, count: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
             best = environment.means.max(axis=1)
             axes.hlines(best, edges[:-1], edges[1:], colors="0.8", linewidth=6, zorder=0.7, label="best arm")
             axes.set_title(typed(name))
-            axes.set_xlabel(f"step t ({said})" if said else "step t")
+            axes.set_xlabel(f"step t\n{said}" if said else "step t")
             axes.set_xlim(0, horizon + 1)
             style.step_axis(axes, horizon)
             style.write_numbers(axes.yaxis)

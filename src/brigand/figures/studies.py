@@ -100,7 +100,7 @@ def pulls(
             axes.set_title(typed(textwrap.fill(name, TITLE)))
             axes.set_yscale("log")
             if said and axes.get_xlabel():
-                axes.set_xlabel(f"{axes.get_xlabel()} ({said})")
+                axes.set_xlabel(f"{axes.get_xlabel()}\n{said}")
         if breakpoints:
             horizon = int(max(table.index[-1] for table in panels.values()))
             style.step_axis(grid[0], horizon, 0.8 * figure.get_figwidth() / min(3, len(panels)) - 0.3)

@@ -127,7 +127,7 @@ def mark_breakpoints(axes: Axes, starts: Sequence[int]) -> str:
     axes.vlines(
         starts, 0, 0.035, colors="0.3", linewidths=0.7, transform=axes.get_xaxis_transform(), zorder=1.5
     )
-    return f"{said}: marks at the edge"
+    return f"{said}, marked"
 
 
 def add_legend(figure: Figure, axes: Axes) -> None:
