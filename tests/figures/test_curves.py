@@ -79,7 +79,7 @@ def test_nothing_overlaps_at_one_and_two_columns_and_letters_are_large_enough(fi
 
 
 @pytest.mark.parametrize("count", [10, pytest.param(40, marks=pytest.mark.full)])
-@pytest.mark.parametrize("length", [30, 60])
+@pytest.mark.parametrize("length", [60, pytest.param(30, marks=pytest.mark.full)])
 def test_long_names_of_many_policies_fit_and_no_legend_is_half_of_the_figure(count, length):
     names = [
         f"{'SW-FE-Linear, a rather long name, and longer' * 2}"[: length - 3] + f" {i}" for i in range(count)
