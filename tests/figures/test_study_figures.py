@@ -225,6 +225,27 @@ def test_all_figures_that_make_sense_are_drawn(results):
     assert last.figure.legends[0].get_title().get_text() == "arms by mean gap over time, within each instance"
 
 
+def test_a_policy_looks_the_same_in_every_figure_of_a_study_and_in_every_part(results):
+    def looks(part, kinds):
+        found = {}
+        for drawing in drawings(part, kinds, part.problems[:2]):
+            for axes in drawing.figure.axes:
+                for line in axes.lines:
+                    name = str(line.get_label()).removesuffix("*")
+                    if name in results.policies:
+                        found.setdefault(name, set()).add((line.get_color(), line.get_marker()))
+        return found
+
+    whole = looks(results, ["regret", "profiles"])
+    assert len(whole) >= 10
+    assert all(len(look) == 1 for look in whole.values())
+    part = looks(results.select(policies=["FE-Exp", "list", "Random"]), ["regret"])
+    both = part.keys() & whole.keys()
+    assert len(both) >= 3
+    assert {name: part[name] for name in both} == {name: whole[name] for name in both}
+    assert results.select(policies=["FE-Exp"]).places == results.places
+
+
 @pytest.mark.full
 def test_of_many_policies_the_best_are_drawn_and_the_baseline(results):
     means = results.draws("fixed (T = 300)").mean().sort_values(kind="stable")

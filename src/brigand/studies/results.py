@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import json
 import os
@@ -247,8 +248,18 @@ class StudyResults:
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each policy in the study, by which figures choose its look: in every part the same."""
-        return {name: place for place, name in enumerate(self._policies)}
+        """The place of each policy in the study, by which figures choose its look: in every part the same.
+
+        Of policies that were swept over, the first of each stand before the second ones, and so on.
+        """
+        seen: collections.Counter[str] = collections.Counter()
+        turns = {}
+        for name, entry in self._policies.items():
+            label = str(entry.get("label", name))
+            turns[name] = seen[label]
+            seen[label] += 1
+        order = sorted(turns, key=lambda name: turns[name])
+        return {name: place for place, name in enumerate(order)}
 
     @property
     def written(self) -> datetime:
