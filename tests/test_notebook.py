@@ -4,10 +4,9 @@ import re
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
-
-nbformat = pytest.importorskip("nbformat")
-from nbclient import NotebookClient  # noqa: E402
+from nbclient import NotebookClient
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "quickstart.ipynb"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -20,11 +19,16 @@ def run(cells, folder):
     client.create_kernel_manager()
     client.km.kernel_spec.argv[0] = sys.executable
     client.execute()
-    return [[output for output in cell.outputs] for cell in notebook.cells]
+    return [cell.outputs for cell in notebook.cells]
 
 
 def kinds(outputs):
     return [sorted(output.get("data", {"stream": ""})) for output in outputs]
+
+
+def results_of(outputs):
+    """Leave out the place of a progress bar that has gone: a slow machine shows one."""
+    return [output for output in outputs if output.get("data", {}).get("text/html") != ""]
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +48,13 @@ def shown(tmp_path_factory):
 
 
 def test_the_example_shows_tables_figures_and_one_picture(shown):
-    environment, policy, results, plot, bandit = shown[0]
+    environment, policy, results, plot, bandit = map(results_of, shown[0])
     for outputs in (environment, policy, results, bandit):
         (output,) = outputs
         html = output["data"]["text/html"]
         assert "<table>" in html
         assert "<svg" in html
-    assert [list(output["data"]) for output in plot] == [["image/png", "text/plain"]] or [
-        sorted(output["data"]) for output in plot
-    ] == [["image/png", "text/plain"]]
+    assert kinds(plot) == [["image/png", "text/plain"]]
 
 
 def test_each_picture_is_shown_once_whether_its_axes_are_new_or_given(shown):
