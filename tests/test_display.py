@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand import display
+from brigand import display, stamps
 
 TAG = "<b>&amp;"
 COINS = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
@@ -112,6 +112,19 @@ def test_a_repr_of_a_bandit_writes_nothing(tmp_path):
         assert sum(row[3].text == "1" for row in rows) == 1  # pending, though the default value is due
     assert bandit.summary()["pending"].sum() == 0
     bandit.close()
+
+
+def test_how_things_are_shown_is_no_part_of_the_code_that_stored_results_hang_on():
+    found = {}
+    for module in (
+        "brigand.policies.forced.forced_exploration",
+        "brigand.simulation.step",
+        "brigand.environments.instances",
+    ):
+        stamps._collect(module, "brigand", found)
+    assert "brigand.policies.base" in found
+    assert "brigand.environments.environment" in found
+    assert not [name for name in found if name.endswith((".shown", ".display"))]
 
 
 def test_small_figures_leave_out_what_is_not_finite():

@@ -35,8 +35,6 @@ MOST = 12
 """Rows that a table shows."""
 LONGEST = 160
 """Characters of a cell."""
-HORIZON, ROUNDS = 10_000, 100
-"""T where a figure of f(r) needs one, and none is known; and how many rounds it shows."""
 WIDTH, HEIGHT, EDGE, LINE, NAMES = 320, 110, 6, 15, 100
 """Pixels of a small figure, of its edges, of a line of text, and of the names of rows."""
 AFTER, EVERY = 0.5, 0.1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +13,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brigand import checks, display
+from brigand import checks
 from brigand.environments import draw
 from brigand.environments.distribution import Distribution
 from brigand.environments.totals import TOTAL
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.spec import Spec
-from brigand.words import counted
 
 LAW = np.dtype(
     [("kind", int), ("a", float), ("b", float), ("c", float), ("d", float), ("start", int), ("size", int)],
     align=True,
 )
-DRAWN = 60
-"""Phases that a small figure shows."""
 
 
 class CompiledEnvironment(NamedTuple):
@@ -167,40 +163,11 @@ class Environment(Spec):
             bool(normal.any()),
         )
 
-    @display.html_repr
     def _repr_html_(self) -> str:
-        """Return a table of the arms, and a small figure of their means, for notebooks."""
-        if len(self.phases) > 1:
-            return self._phases_html()
-        arms = list(self.phases[0])
-        rows = [(f"arm {k}", repr(arm), arm.mean, math.sqrt(arm.variance)) for k, arm in enumerate(arms)]
-        return display.block(
-            f"Environment: {counted(self.n_arms, 'arm')}, stationary",
-            display.table(("", "rewards", "mean", "sd"), rows, 2),
-            display.forest(
-                ((name, mean, mean - sd, mean + sd) for name, _, mean, sd in rows),
-                "Mean of each arm, with one standard deviation to both sides",
-            ),
-        )
+        """Return a table of the arms, or of the phases, and a small figure of the means, for notebooks."""
+        from brigand.environments.shown import html  # in here, for stored results hang on what this imports
 
-    def _phases_html(self) -> str:
-        best = self.means.argmax(axis=1)
-        rows = [
-            (i, start, f"arm {best[i - 1]}", float(self.means[i - 1].max()), float(self.means[i - 1].min()))
-            for i, start in enumerate(self.starts, start=1)
-        ]
-        ends = [*self.starts, self.starts[-1] + max(1, int(np.diff(self.starts).mean()))]
-        shown = range(min(self.n_arms, display.MOST) if len(self.phases) <= DRAWN else 0)
-        means = np.vstack([self.means, self.means[-1:]])
-        return display.block(
-            f"Environment: {counted(self.n_arms, 'arm')}, {len(self.phases):,} phases",
-            display.table(("phase", "from step", "best arm", "its mean", "least mean"), rows, 0),
-            display.lines(
-                ((f"arm {k}", ends, means[:, k].tolist()) for k in shown),
-                "Mean of each arm over time",
-                steps=True,
-            ),
-        )
+        return html(self)
 
 
 def read_environment(path: Path) -> Environment:

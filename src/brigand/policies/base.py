@@ -49,13 +49,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand import checks, display
+from brigand import checks
 from brigand.errors import InvalidValueError, PolicyError, UnsupportedRewardError
 from brigand.jit import kernel
 from brigand.spec import Spec
@@ -297,26 +297,11 @@ class Policy(Spec, ABC):
         """
         return None
 
-    @display.html_repr
     def _repr_html_(self) -> str:
-        """Return a table of settings and of what is needed, for notebooks."""
-        settings = [(one.name, repr(getattr(self, one.name))) for one in fields(self)]
-        about = [
-            ("assumes of the rewards", self.assumption),
-            ("you must know", self.must_know),
-            ("rule known from", self.known_from or "not said"),
-            ("source", self.reference or "not said"),
-        ]
-        return display.block(
-            type(self).__name__,
-            display.table(("setting", ""), settings, 2),
-            display.table(("", ""), about, 2),
-            self._figure_html(),
-        )
+        """Return tables of the settings and of what is needed, for notebooks."""
+        from brigand.policies.shown import html  # in here, for stored results hang on what a policy imports
 
-    def _figure_html(self) -> str:
-        """Return a small figure for notebooks, if there is something to draw."""
-        return ""
+        return html(self)
 
     def informed(self, environment: Environment) -> Self:
         """Return the policy that knows `environment`: itself, for all but oracles."""

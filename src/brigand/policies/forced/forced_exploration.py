@@ -48,7 +48,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand import checks, display, words
+from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import (
@@ -63,7 +63,7 @@ from brigand.policies.base import (
     ring_length,
 )
 from brigand.policies.forced import turns
-from brigand.policies.forced.sequences import ExplorationSequence, Exponential, value
+from brigand.policies.forced.sequences import ExplorationSequence, Exponential
 from brigand.policies.forced.turns import enter_round, is_due, is_new, limit, miss, next_due, reschedule
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import greedy, greedy_propensity, is_only, mean_moved, rank
@@ -225,6 +225,7 @@ class ForcedExploration(Policy):
     reset_offset: int = 0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity, correct)
+    narrow: ClassVar[bool] = True
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
@@ -273,20 +274,6 @@ class ForcedExploration(Policy):
         if self.window is not None:
             state.header["next_reset"] = self.reset_offset or self.window
         return state
-
-    def _figure_html(self) -> str:
-        if self.sequence.needs_steps:
-            return ""
-        span = self.window or display.HORIZON
-        form, table = self.sequence.form(span), self.sequence.table(span, display.ROUNDS)
-        memory = np.repeat(MEMORY, len(table))
-        memory["f"] = table
-        rounds = range(1, display.ROUNDS + 1)
-        values = [float(value(*form, memory, len(table), r, 0)) for r in rounds]
-        after = "" if self.window or not self.sequence.needs_span else f" for T = {display.HORIZON:,}"
-        about = f"f(r), the steps that an arm may wait, in rounds 1 to {display.ROUNDS}{after}: "
-        ends = f"from {words.number(values[0])} to {words.number(values[-1])}"
-        return display.lines([("f(r)", rounds, values)], about + ends) + display.paragraph(about + ends)
 
     def grown(self, header: Header, arms: Table) -> None:
         if arms[header["first"]]["last"] > 0:
