@@ -62,7 +62,7 @@ def figure(results):
 
 def test_every_bound_that_holds_is_in_the_legend_under_what_it_says(figure):
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    names = [text.split(":")[0] for text in texts]
+    names = [text.split(":")[0].replace("\n", " ") for text in texts]
     assert names[:3] == ["measured mean, and 10 % to 90 % of 5 runs", "measured median", "trivial"]
     assert names[3:] == [
         "At most this, in expectation",

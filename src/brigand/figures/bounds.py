@@ -56,6 +56,8 @@ MARKERS = tuple(look.marker for look in style.LINES)
 POINTS = 200
 NOTE = 100
 """Characters in a line below the axes."""
+HEADING = 56
+"""Characters in a line of a heading in the legend."""
 
 
 def bounds(
@@ -104,7 +106,7 @@ def bounds(
             if not np.isfinite(np.asarray(line.get_ydata(), float)).any():
                 trivial.append(str(line.get_label()))
                 continue
-            heading = f"{KINDS[bound.kind][0].upper()}{KINDS[bound.kind][1:]}:"
+            heading = textwrap.fill(f"{KINDS[bound.kind][0].upper()}{KINDS[bound.kind][1:]}:", HEADING)
             if heading not in headings:
                 headings.append(heading)
                 handles.append(Line2D([], [], linestyle="none", label=heading))
@@ -237,7 +239,7 @@ def _add_legend(figure: Figure, handles: Sequence[Any], headings: Sequence[str])
         labelspacing=0.35,
         ncols=2 if len(handles) > layout.LABELLED else 1,
     )
-    rows = -(-len(handles) // 2)
+    rows = -(-(len(handles) + sum(heading.count("\n") for heading in headings)) // 2)
     figure.set_figheight(3.4 + 0.145 * rows)
     for text in legend.get_texts():
         if text.get_text() in headings:

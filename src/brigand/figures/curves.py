@@ -46,6 +46,7 @@ def curves(
     figsize: tuple[float, float] | None = None,
     axes: Sequence[Axes] | None = None,
     make: Callable[[float, float], Figure] = style.new_figure,
+    more: Callable[[Axes], None] | None = None,
 ) -> Figure:
     """Draw regret against steps.
 
@@ -83,6 +84,8 @@ def curves(
         Draw into these, one for each panel, and not into a figure of its own.
     make : callable
         Makes the figure: `style.new_figure`, or `style.shown_figure` for notebooks.
+    more : callable, optional
+        Draws something else into the panel of the median, and may move its limits.
     """
     policies = list(map(str, table.index.unique("policy")))
     own = axes is None
@@ -99,6 +102,7 @@ def curves(
             realized,
             _size(figure, axes, own, len(policies) <= layout.LABELLED and figsize is not None),
             figure.get_layout_engine() is not None,
+            more,
         )
         named = shared.named(panels, figure.get_figwidth() < style.NARROW)
         for kind, panel, at_ends in zip(panels, axes, named, strict=True):
@@ -168,6 +172,7 @@ class _Curves:
     size: tuple[float, float]
     roomy: bool
     """Whether the figure makes room for what stands beside its panels."""
+    more: Callable[[Axes], None] | None
 
     def named(self, kinds: Sequence[str], stacked: bool) -> list[bool]:
         """Return which panels have names at the ends of their lines: all, the first of two, or none."""
@@ -220,6 +225,8 @@ class _Curves:
             below.append(NOTE)
         axes.set_xlabel("\n".join(below))
         leaving = self._scale(axes, kind, horizon, named)
+        if kind == "median" and self.more is not None:
+            self.more(axes)
         if self.roomy:
             self._ends(axes, kind, leaving, bands, named)
 

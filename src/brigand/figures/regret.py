@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ def regret(
     places = {name: place for place, name in enumerate(names)}
     if shown != names:
         statistics = statistics.loc[shown]
-    figure = curves(
+    return curves(
         statistics,
         title,
         draws,
@@ -89,11 +89,8 @@ def regret(
         figsize=figsize,
         axes=axes,
         make=make,
+        more=partial(_draw_bounds, results=results, places=places, shown=shown) if bounds else None,
     )
-    if bounds and "median" in kinds:
-        with mpl.rc_context(style.look_of(figure)):
-            _draw_bounds((axes or figure.axes)[kinds.index("median")], results, places, shown)
-    return figure
 
 
 def _draw_bounds(axes: Axes, results: Measured, places: Mapping[str, int], shown: Sequence[str]) -> None:
