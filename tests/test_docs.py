@@ -117,6 +117,15 @@ def test_the_page_on_logs_runs_in_order_and_prints_what_it_shows(tmp_path):
     assert shell(tmp_path, *lines) == shown
 
 
+@pytest.mark.full
+def test_the_code_of_the_page_on_figures_runs(tmp_path):
+    page = (PAGE.parent / "figures.md").read_text(encoding="utf-8")
+    (code,) = (block for language, _, block in blocks(page) if language == "python")
+    (tmp_path / "figures.py").write_text(code, encoding="utf-8")
+    python(tmp_path, "-W", "error", "figures.py")
+    assert {path.name for path in tmp_path.glob("*.pdf")} == {"both.pdf", "column.pdf", "own.pdf"}
+
+
 ROOT = PAGE.parents[1]
 TUTORIALS = sorted(path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index")
 GALLERY = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.py"))

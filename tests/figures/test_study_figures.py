@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import brigand as br
-from brigand.figures import comparison, studies
+from brigand.figures import comparison, studies, text
+from brigand.figures.curves import curves
 from brigand.studies.draw import drawings
 from brigand.studies.model import FIGURES
 from brigand.studies.results import StudyResults
@@ -51,6 +52,14 @@ def legend(figure):
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
+def named(figure):
+    """Return the names of the lines of the first panel, in a legend or at the ends of lines."""
+    _, names = text.labels(figure.axes[0])
+    written = legend(figure) if figure.legends else [one.get_text() for one in figure.axes[0].texts]
+    assert {name.partition(" ↑")[0] for name in written} == set(names)
+    return names
+
+
 def spread(rows):
     """Quantiles of so many policies, as `final` takes them."""
     data = {f"policy {i}": np.array([1, 2, 3, 4, 6, 20, 5]) * 1.1**i for i in range(rows)}
@@ -62,16 +71,19 @@ def test_curves_show_means_and_medians():
     column = np.array([1.0, 5, 9, 0, 2, 4])
     table = pd.DataFrame({n: column for n in ("mean", "median", "q10", "q90")}, index)
     table = table.assign(top=[0.2] * 3 + [0.9] * 3, replications=5)
-    figure = studies.curves(table, "a title", "5 runs", (50,))
+    figure = curves(table, "a title", "5 runs", (50,))
     left, right = figure.axes
     assert figure.get_suptitle() == "a title"
-    assert legend(figure) == ["A", "B (few runs carry the mean)"]
+    assert legend(figure) == ["A", "B*"]
+    assert left.get_xlabel() == "step t\n* few runs carry the mean"
     assert left.get_title() == "mean; 10 % to 90 %\nof 5 runs"
-    assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "log", "log")
+    assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "linear", "log")
     assert left.get_ylabel() == "cumulative pseudo-regret"
-    assert [line.get_xdata()[0] for line in left.lines] == [50, 1, 1]
+    for axes in (left, right):
+        assert [line.get_xdata()[0] for line in axes.lines] == [50, 1, 1]
+    assert curves(table, "", "5 runs").axes[1].get_xscale() == "log"  # nothing changes
     table[["mean", "median", "q10", "q90"]] = 0.0
-    assert studies.curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
+    assert curves(table, "", "5 runs").axes[1].get_yscale() == "linear"
 
 
 def test_ranges_of_many_policies_stand_beside_the_axes():
@@ -79,15 +91,18 @@ def test_ranges_of_many_policies_stand_beside_the_axes():
     index = pd.MultiIndex.from_product([names, [1, 100]], names=["policy", "step"])
     table = pd.DataFrame({"mean": 2.0, "median": 2.0, "q10": 1.0, "q90": 9.0}, index)
     table = table.assign(top=0.2, replications=5)
-    left, right = studies.curves(table, "", "5 runs").axes
+    left, right = curves(table, "", "5 runs").axes
     for axes in (left, right):
         assert not axes.collections
-        bars = axes.lines[len(names) :]
-        assert len({line.get_xdata()[0] for line in bars}) == len(bars) == len(names)
-        assert all(line.get_xdata()[0] > 1 for line in bars)  # the axes end at 1
+        bars = axes.lines[len(names) : 2 * len(names)]
+        assert len({line.get_xdata()[0] for line in bars}) == len(names)
+        edge = axes.get_window_extent().x1
+        assert all(line.get_window_extent().x0 >= edge for line in bars)
         assert axes.get_title().endswith("bars: 10 % to 90 % at T\nof 5 runs")
-    assert [line.get_ydata()[1] for line in left.lines[len(names) :]] == [left.get_ylim()[1]] * len(names)
-    assert len(studies.curves(table.head(8), "", "5 runs").axes[0].collections) == 4
+    assert [line.get_ydata()[1] for line in left.lines[len(names) : 2 * len(names)]] == [
+        left.get_ylim()[1]
+    ] * len(names)
+    assert len(curves(table.head(4), "", "5 runs").axes[0].collections) == 2
 
 
 @pytest.mark.parametrize("rows", [1, 62])
@@ -205,7 +220,7 @@ def test_all_figures_that_make_sense_are_drawn(results):
         assert drawing.caption
         if drawing.kind in ("regret", "profiles"):
             assert " best of 12 policies" in drawing.figure.get_suptitle()
-            assert len(legend(drawing.figure)) == 10
+            assert len(named(drawing.figure)) == 10
     kinds = [drawing.kind for drawing in found]
     assert (kinds.count("regret"), kinds.count("ranks"), kinds.count("sweep")) == (
         6,
@@ -218,6 +233,27 @@ def test_all_figures_that_make_sense_are_drawn(results):
     assert last.figure.legends[0].get_title().get_text() == "arms by mean gap over time, within each instance"
 
 
+def test_a_policy_looks_the_same_in_every_figure_of_a_study_and_in_every_part(results):
+    def looks(part, kinds):
+        found = {}
+        for drawing in drawings(part, kinds, part.problems[:2]):
+            for axes in drawing.figure.axes:
+                for line in axes.lines:
+                    name = str(line.get_label()).removesuffix("*")
+                    if name in results.policies:
+                        found.setdefault(name, set()).add((line.get_color(), line.get_marker()))
+        return found
+
+    whole = looks(results, ["regret", "profiles"])
+    assert len(whole) >= 10
+    assert all(len(look) == 1 for look in whole.values())
+    part = looks(results.select(policies=["FE-Exp", "list", "Random"]), ["regret"])
+    both = part.keys() & whole.keys()
+    assert len(both) >= 3
+    assert {name: part[name] for name in both} == {name: whole[name] for name in both}
+    assert results.select(policies=["FE-Exp"]).places == results.places
+
+
 @pytest.mark.full
 def test_of_many_policies_the_best_are_drawn_and_the_baseline(results):
     means = results.draws("fixed (T = 300)").mean().sort_values(kind="stable")
@@ -225,7 +261,7 @@ def test_of_many_policies_the_best_are_drawn_and_the_baseline(results):
     again.manifest["baseline"] = worst = means.index[-1]
     (drawing,) = (d for d in drawings(again, ["regret"]) if d.file == "regret-fixed-t-300")
     assert drawing.figure.get_suptitle().endswith(f"\nthe 9 best of 12 policies and {worst}")
-    drawn = [name.removesuffix(" (few runs carry the mean)") for name in legend(drawing.figure)]
+    drawn = [name.removesuffix("*") for name in named(drawing.figure)]
     assert drawn == [*means.index[1:10], worst]  # the first is the oracle
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import brigand as br
-from brigand.figures import comparison, layout, studies, style, text
+from brigand.figures import comparison, layout, style, text
+from brigand.figures.curves import curves as draw_curves
 from brigand.studies.draw import drawings
 from brigand.studies.report import report
 from brigand.studies.results import StudyResults
@@ -48,9 +49,9 @@ def drawn(figure, tmp_path):
 
 
 def test_names_are_drawn_as_they_were_typed(tmp_path):
-    figure = studies.curves(curves(*AS_TYPED), "\n".join(AS_TYPED), "5 runs")
+    figure = draw_curves(curves(*AS_TYPED), "\n".join(AS_TYPED), "5 runs")
     found = drawn(figure, tmp_path)
-    assert {name: found.count(name) for name in AS_TYPED} == dict.fromkeys(AS_TYPED, 2)
+    assert {name: found.count(name) for name in AS_TYPED} == dict.fromkeys(AS_TYPED, 3)
     figure, (axes,) = layout.panel_grid(1, "x", "y")
     layout.name_rows(axes, AS_TYPED)
     assert set(AS_TYPED) <= set(drawn(figure, tmp_path))
@@ -62,7 +63,7 @@ def test_mathematics_stays_mathematics(name):
 
 
 def test_formulas_are_drawn(tmp_path):
-    found = drawn(studies.curves(curves(*FORMULAS), "", "5 runs"), tmp_path)
+    found = drawn(draw_curves(curves(*FORMULAS), "", "5 runs"), tmp_path)
     assert sum(part.count("$") for part in found) == 1
 
 
@@ -76,7 +77,7 @@ def test_a_sweep_shows_names_as_they_were_typed(tmp_path):
 def test_results_are_drawn_with_such_names(tmp_path):
     env = br.Environment.stationary([br.Bernoulli(0.4), br.Bernoulli(0.6)])
     res = br.simulate(env, dict.fromkeys(["_x", "$5_vs_$10"], br.UniformRandom()), 50, 3)
-    figure = res.plot(tmp_path / "$5_vs_$10.png", title="A$$AP")
+    figure = res.plot(tmp_path / "$5_vs_$10.png", title="A$$AP")[0].figure
     assert (tmp_path / "$5_vs_$10.png").exists()
     assert {"_x", "$5_vs_$10", "A$$AP"} <= set(drawn(figure, tmp_path))
 
@@ -112,7 +113,7 @@ def test_a_study_is_drawn_and_reported_with_such_names(tmp_path):
 
 
 def test_what_no_font_has_is_warned_of_once(tmp_path):
-    figure = studies.curves(curves("緑のボタン", "赤"), "ボタン", "5 runs")
+    figure = draw_curves(curves("緑のボタン", "赤"), "ボタン", "5 runs")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)  # of pyparsing, by old Matplotlib
@@ -125,4 +126,4 @@ def test_what_no_font_has_is_warned_of_once(tmp_path):
 
 def test_a_character_that_another_font_has_is_drawn_with_that(tmp_path):
     assert "⃝" not in text._characters(text.font_manager.findfont("DejaVu Sans"))
-    style.save(studies.curves(curves("a⃝"), "", "5 runs"), tmp_path, "x")
+    style.save(draw_curves(curves("a⃝"), "", "5 runs"), tmp_path, "x")

@@ -305,9 +305,9 @@ def test_a_policy_that_chooses_an_arm_that_is_not_there():
 def test_figures(tmp_path):
     for method in ("queue", "rejection", "resample"):
         found = br.replay(coins(1, 1500), ["UCB1", "FE-Linear"], method=method, replications=3, resamples=3)
-        figure = found.plot(tmp_path / f"{method}.svg", title="$5 vs $10")
-        assert len(figure.axes) == (1 if method == "resample" else 2)
-        assert figure.axes[0].get_ylabel() == "reward per 1,000 decisions, 95 % bands"
+        axes = np.atleast_1d(found.plot(tmp_path / f"{method}.svg", title="$5 vs $10"))
+        assert len(axes) == (1 if method == "resample" else 2)
+        assert axes[0].get_ylabel() == "reward per 1,000 decisions, 95 % bands"
         text = (tmp_path / f"{method}.svg").read_text()
         for name in ("UCB1", "FE-Linear", "what really ran"):
             assert name in text

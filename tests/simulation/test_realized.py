@@ -41,9 +41,9 @@ def test_its_mean_is_that_of_the_pseudo_regret_and_nothing_else_changes():
     noise = table.loc[("FE", 2000), "mean"] - plain.summary().loc["FE", "mean"]
     assert 0 < abs(noise) < 5 * (2000 / 200) ** 0.5  # false alarm: below 1e-6
     assert results.summary(realized=True).loc["FE", "sd"] > plain.summary().loc["FE", "sd"]
-    labels = [axes.get_ylabel() for axes in results.plot(realized=True).axes]
+    labels = [axes.get_ylabel() for axes in results.plot(realized=True)]
     assert labels == ["cumulative realized regret"] * 2
-    assert [axes.get_ylabel() for axes in plain.plot().axes] == ["cumulative pseudo-regret"] * 2
+    assert [axes.get_ylabel() for axes in plain.plot()] == ["cumulative pseudo-regret"] * 2
 
 
 def test_it_is_saved(tmp_path):

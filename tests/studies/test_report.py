@@ -148,6 +148,10 @@ def test_figures_are_inline_and_described(page):
         assert attributes["role"] == "img"
         assert "A <b>study</b> & more: " in attributes["aria-label"]
         assert attributes["viewbox"]
+        assert page.all("id").count(attributes["aria-describedby"]) == 1
+    assert page.count("desc") == len(figures)
+    for policy in ("FE-Exp", "UCB1"):
+        assert any(f"{policy} ends at" in words for words in page.texts)
     assert page.count("style") == 1
     assert page.count("metadata") == 0
 

@@ -163,6 +163,12 @@ class Environment(Spec):
             bool(normal.any()),
         )
 
+    def _repr_html_(self) -> str:
+        """Return a table of the arms, or of the phases, and a small figure of the means, for notebooks."""
+        from brigand.environments.shown import html  # in here, for stored results hang on what this imports
+
+        return html(self)
+
 
 def read_environment(path: Path) -> Environment:
     """Return the environment in a JSON file.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from brigand import theory
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
-from brigand.figures import style
+from brigand.figures import layout, style
 from brigand.figures.measured import Measured
 from brigand.figures.text import typed
 from brigand.theory.bound import (
@@ -54,7 +54,10 @@ COLORS = {
 MEDIAN = style.LINES[4].color
 MARKERS = tuple(look.marker for look in style.LINES)
 POINTS = 200
-LEGEND_WIDTH = 120
+NOTE = 100
+"""Characters in a line below the axes."""
+HEADING = 56
+"""Characters in a line of a heading in the legend."""
 
 
 def bounds(
@@ -64,8 +67,8 @@ def bounds(
 
     Thick: the measured mean with the range of 10 % to 90 % of the runs, and the median in front. Of the
     bounds, colours tell apart what the paper prints, its correction, and other sources; dashes, what a bound
-    says; markers, the rest. Above t times the largest gap, which no policy can lose, the figure is shaded,
-    and bounds end.
+    says; markers, the rest. What each states is its `Bound.legend`. Above t times the largest gap, which no
+    policy can lose, the figure is shaded, and bounds end; those that never come below are named at the axis.
 
     Parameters
     ----------
@@ -97,13 +100,21 @@ def bounds(
         axes = figure.add_subplot()
         handles = _draw_measured(axes, table)
         handles.append(_draw_trivial(axes, environment, horizon))
-        headings = []
-        for place, bound in enumerate(shown):
-            if not place or bound.kind != shown[place - 1].kind:
-                headings.append(f"{KINDS[bound.kind][0].upper()}{KINDS[bound.kind][1:]}:")
-                handles.append(Line2D([], [], linestyle="none", label=headings[-1]))
-            handles.append(_draw_bound(axes, bound, place, environment, horizon))
+        lines = [_draw_bound(axes, bound, i, environment, horizon) for i, bound in enumerate(shown)]
+        headings, trivial = [], []
+        for bound, line in zip(shown, lines, strict=True):
+            if not np.isfinite(np.asarray(line.get_ydata(), float)).any():
+                trivial.append(str(line.get_label()))
+                continue
+            heading = textwrap.fill(f"{KINDS[bound.kind][0].upper()}{KINDS[bound.kind][1:]}:", HEADING)
+            if heading not in headings:
+                headings.append(heading)
+                handles.append(Line2D([], [], linestyle="none", label=heading))
+            handles.append(line)
         _arrange(axes, table, environment, horizon)
+        if trivial:
+            note = textwrap.fill(f"not drawn, for it is trivial at all steps: {'; '.join(trivial)}", NOTE)
+            axes.set_xlabel(f"{axes.get_xlabel()}\n{note}")
         axes.set_title(typed(title or name), fontsize=10)
         _add_legend(figure, handles, headings)
         return figure
@@ -189,10 +200,6 @@ def _draw_bound(axes: Axes, bound: Bound, place: int, environment: Environment, 
     steps = log_steps(horizon)
     values = curve(bound, environment, steps)
     seen = np.isfinite(values)
-    own = bound.legend.startswith(bound.name)
-    sentence = bound.legend if own else f"{bound.name}, {bound.version}: {bound.legend}"
-    if not seen.any():
-        sentence += " (not drawn: trivial at all steps)"
     (line,) = axes.plot(
         steps,
         values,
@@ -204,7 +211,7 @@ def _draw_bound(axes: Axes, bound: Bound, place: int, environment: Environment, 
         markerfacecolor="white",
         # Markers at equal distances on the page, shifted from line to line.
         markevery=(0.02 + 0.017 * (place % 8), 0.16) if seen.any() else None,
-        label=textwrap.fill(sentence, LEGEND_WIDTH, subsequent_indent="    "),
+        label=f"{bound.name}, {bound.version}",
         zorder=3.5,
     )
     return line
@@ -230,9 +237,9 @@ def _add_legend(figure: Figure, handles: Sequence[Any], headings: Sequence[str])
         fontsize=7.5,
         handlelength=3.5,
         labelspacing=0.35,
-        ncols=1,
+        ncols=2 if len(handles) > layout.LABELLED else 1,
     )
-    rows = sum(str(handle.get_label()).count("\n") + 1 for handle in handles)
+    rows = -(-(len(handles) + sum(heading.count("\n") for heading in headings)) // 2)
     figure.set_figheight(3.4 + 0.145 * rows)
     for text in legend.get_texts():
         if text.get_text() in headings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from brigand.figures import style
-from brigand.figures.layout import TITLE, add_legend, name_rows, panel_grid
+from brigand.figures.layout import TITLE, add_legend, log_ticks, name_rows, panel_grid
 from brigand.figures.text import label as label_of, labels, typed
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
     ----------
     table : pandas.DataFrame
         A row for each point: ``panel`` and ``line``, the titles of what it belongs to, ``x``, the parameter,
-        or NaN for a policy that does not have it: a horizontal line; ``mean``; ``q10`` and ``q90``.
+        or NaN for a policy that does not have it: a horizontal line; ``mean``; ``q10`` and ``q90``; and, if
+        lines are to look as in other figures, ``place``, that of the line's look.
     parameter : str
     title : str
     draws : str
@@ -43,18 +44,21 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
         titles = list(table["panel"].unique())
         figure, grid = panel_grid(len(titles), typed(parameter), "mean pseudo-regret at T")
         places = {line: place for place, line in enumerate(table["line"].unique())}
+        looks = table.groupby("line", sort=False)["place"].first().to_dict() if "place" in table else places
         for axes, name in zip(grid, titles, strict=True):
             part = table[table["panel"] == name]
             for line, points in part.groupby("line", sort=False):
-                _draw_line(axes, points, str(line), places[line])
+                _draw_line(axes, points, str(line), looks[line])
             axes.set_title(typed(textwrap.fill(name, TITLE)))
             xs, ys = table["x"].to_numpy(), part["mean"].to_numpy()
             if _wide(xs):
                 axes.set_xscale("log")
             if _wide(ys):
                 axes.set_yscale("log")
+                log_ticks(axes.yaxis)
             else:
                 axes.set_ylim(0, None)
+                style.write_numbers(axes.yaxis)
             _tick(axes, xs, 31 if len(titles) > 2 else 62)
         heading = f"{title}\nbars: 10 % to 90 % of {draws or 'the draws'}"
         figure.suptitle(typed(heading), fontsize=10)
@@ -64,7 +68,9 @@ def sweep(table: pd.DataFrame, parameter: str, title: str, draws: str) -> Figure
         return figure
 
 
-def profiles(table: pd.DataFrame, title: str, of: str = "instance") -> Figure:
+def profiles(
+    table: pd.DataFrame, title: str, of: str = "instance", places: Mapping[str, int] | None = None
+) -> Figure:
     """Draw performance profiles: the share of instances on which a policy is within a factor of the best.
 
     Parameters
@@ -74,12 +80,14 @@ def profiles(table: pd.DataFrame, title: str, of: str = "instance") -> Figure:
     title : str
     of : str
         What the shares are of: ``"instance"`` or ``"problem"``.
+    places : dict of str to int, optional
+        The place of each policy's look; by default its place in the table.
     """
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(6.4, 3.6)
         axes = figure.add_subplot()
         for place, policy in enumerate(table.columns):
-            color, linestyle, marker = style.line(place)
+            color, linestyle, marker = style.line(place if places is None else places[policy])
             axes.step(
                 table.index,
                 table[policy],
@@ -186,7 +194,7 @@ def _tick(axes: Axes, values: Any, room: int) -> None:
     """Name the values that were swept over, if there are few: every other one if there is little room."""
     marks = np.unique(values[np.isfinite(values)])
     if len(marks) <= 8:
-        names = [f"{mark:g}" for mark in marks]
+        names = [style.number(mark) for mark in marks]
         every = 1 if sum(map(len, names)) + 2 * len(names) <= room else 2
         axes.set_xticks(marks, [name if i % every == 0 else "" for i, name in enumerate(names)])
         axes.xaxis.set_minor_locator(NullLocator())

@@ -29,7 +29,7 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
         panels = figure.subplots(1, len(environments), sharey=True, squeeze=False)[0]
         for axes, (name, environment) in zip(panels, environments.items(), strict=True):
             edges = np.array([*environment.starts, horizon + 1])
-            style.mark_breakpoints(axes, environment.starts[1:])
+            said = style.mark_breakpoints(axes, environment.starts[1:])
             for arm in range(environment.n_arms):
                 color, linestyle, _ = style.line(arm)
                 axes.hlines(
@@ -43,9 +43,10 @@ def instance(environments: Mapping[str, Environment], horizon: int, title: str =
             best = environment.means.max(axis=1)
             axes.hlines(best, edges[:-1], edges[1:], colors="0.8", linewidth=6, zorder=0.7, label="best arm")
             axes.set_title(typed(name))
-            axes.set_xlabel("step t")
+            axes.set_xlabel(f"step t\n{said}" if said else "step t")
             axes.set_xlim(0, horizon + 1)
             style.step_axis(axes, horizon)
+            style.write_numbers(axes.yaxis)
         panels[0].set_ylabel("mean reward")
         if title:
             figure.suptitle(typed(title), fontsize=10)

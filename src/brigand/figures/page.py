@@ -74,14 +74,18 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     prefix : str
         Goes before every id, so that several figures in one page do not share any.
     label : str
-        What is read to those who cannot see it.
+        What is read to those who cannot see it; after it, as its description, where each line ends
+        (`brigand.figures.describe`).
     """
     root = ET.fromstring(style.content(figure, "svg"))
     for parent in list(root.iter()):
         for child in list(parent):
             # Metadata are links, and a style sheet would hold for the whole page.
-            if child.tag.endswith(("}metadata", "}style")):
+            # A title would pop up under the pointer.
+            if child.tag.endswith(("}metadata", "}style", "}title")):
                 parent.remove(child)
+            elif child.tag.endswith("}desc"):
+                child.set("id", "words")
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]  # HTML knows no namespaces
         element.attrib = {
@@ -91,6 +95,7 @@ def inline_svg(figure: Figure, prefix: str, label: str) -> Markup:
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")  # the style sheet that went
     root.set("role", "img")
     root.set("aria-label", label)
+    root.set("aria-describedby", f"{prefix}words")
     return Markup(ET.tostring(root, encoding="unicode"))
 
 

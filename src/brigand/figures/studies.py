@@ -1,4 +1,4 @@
-"""What the policies of a study did on a problem: regret over time, its distribution at T, pulls."""
+"""What the policies of a study did on a problem: the distribution of regret at T, and pulls."""
 
 from __future__ import annotations
 
@@ -12,82 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from brigand.figures import style
+from brigand.figures.curves import line_look
 from brigand.figures.layout import TITLE, add_legend, log_ticks, name_rows, panel_grid, value_axis
 from brigand.figures.text import label as label_of, labels, typed
-from brigand.words import hangs_on_few
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 0.175
 """Inches that a policy's row takes, or a line of a title."""
-BANDS = 4
-"""Of more policies the ranges are bars at the right, since their bands would hide each other."""
 REGRET = "pseudo-regret at T, in units of reward"
-
-
-def curves(
-    table: pd.DataFrame, title: str, draws: str, breakpoints: Sequence[int] = (), realized: bool = False
-) -> Figure:
-    """Draw regret against steps: mean on linear axes, median on logarithmic ones; see `figures.regret`.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `Results.statistics` returns it; policies in the order of the legend.
-    title : str
-    draws : str
-        What the statistics are over: ``"200 runs"``.
-    breakpoints : sequence of int
-        Steps that are marked by vertical lines in the left panel.
-    realized : bool
-        Whether it is realized regret, which may be negative: all axes are linear then.
-    """
-    with mpl.rc_context(style.STYLE):
-        figure = style.new_figure(7.2, 3.5 + ROW * title.count("\n"))
-        left, right = figure.subplots(1, 2)
-        style.mark_breakpoints(left, breakpoints)
-        policies = table.index.unique("policy")
-        bands = len(policies) <= BANDS
-        for place, policy in enumerate(policies):
-            part = table.loc[policy]
-            _curve(left, place, carried(policy, part), part, "mean", bands)
-            _curve(right, place, policy, part, "median", bands)
-        horizon = int(table.index.get_level_values("step").max())
-        ranges = "10 % to 90 %" if bands else "bars: 10 % to 90 % at T"
-        left.set_title(f"mean; {ranges}\nof {draws}")
-        left.set_xlabel("step t")
-        quantity = "cumulative realized regret" if realized else "cumulative pseudo-regret"
-        left.set_ylabel(quantity)
-        style.step_axis(left, horizon)
-        left.set_xlim(0, horizon * 1.02)
-        right.set_title(f"median; {ranges}\nof {draws}")
-        right.set_ylabel(quantity)
-        if realized:
-            right.set_xlabel("step t")
-            style.step_axis(right, horizon)
-            right.set_xlim(0, horizon * 1.02)
-        else:
-            # The ranges of runs may reach far above the means, which would then lie on the axis.
-            left.set_ylim(0, 1.25 * table["mean"].max() or None)
-            right.set_xlabel("step t, logarithmic axes")
-        if not realized and (table["median"] > 0).any():  # else there is nothing that a logarithm could show
-            right.set_xscale("log")
-            right.set_yscale("log")
-            right.set_ylim(0.5 * table["median"][table["median"] > 0].min(), None)
-        if not bands:
-            for axes in (left, right):
-                _ranges_at_the_end(axes, [table.loc[policy].iloc[-1] for policy in policies])
-        if title:
-            figure.suptitle(typed(title), fontsize=10)
-        add_legend(figure, *labels(left))
-        return figure
-
-
-def carried(policy: str, table: pd.DataFrame) -> str:
-    """Return a policy's name, marked if few runs carry its mean at the last step."""
-    row = table.iloc[-1]
-    return f"{policy} (few runs carry the mean)" if hangs_on_few(row["top"], row["replications"]) else policy
 
 
 def final(table: pd.DataFrame, title: str, draws: str) -> Figure:
@@ -148,21 +82,34 @@ def pulls(
     order : str
         What the order of the arms is: the legend's title.
     breakpoints : sequence of int
-        Steps that are marked by vertical lines.
+        First steps of new phases: they are marked, and the axis of steps is linear.
     """
     with mpl.rc_context(style.STYLE):
         figure, grid = panel_grid(len(panels), "step t", "mean pulls by step t", sharey=True)
         for axes, (name, table) in zip(grid, panels.items(), strict=True):
-            style.mark_breakpoints(axes, breakpoints)
+            said = style.mark_breakpoints(axes, breakpoints)
             for place, arm in enumerate(table.columns):
                 # A logarithm shows no zeros.
                 values = table[arm].where(table[arm] > 0)
-                axes.plot(table.index, values, label=label_of(arm), **_look(place, len(table)))
+                axes.plot(
+                    table.index,
+                    values,
+                    label=label_of(arm),
+                    **line_look(style.line(place), place, len(table)),
+                )
             axes.set_title(typed(textwrap.fill(name, TITLE)))
-            axes.set_xscale("log")
             axes.set_yscale("log")
+            if said and axes.get_xlabel():
+                axes.set_xlabel(f"{axes.get_xlabel()}\n{said}")
+        if breakpoints:
+            horizon = int(max(table.index[-1] for table in panels.values()))
+            style.step_axis(grid[0], horizon, 0.8 * figure.get_figwidth() / min(3, len(panels)) - 0.3)
+            grid[0].set_xlim(0, 1.02 * horizon)
+        else:
+            grid[0].set_xscale("log")
         _leave_out_the_start(grid[0], panels)
-        log_ticks(grid[0].xaxis)
+        if not breakpoints:
+            log_ticks(grid[0].xaxis)
         log_ticks(grid[0].yaxis)
         figure.suptitle(typed(title), fontsize=10)
         add_legend(figure, *labels(grid[0]), order)
@@ -208,46 +155,6 @@ def _leave_out_the_start(axes: Axes, panels: Mapping[str, pd.DataFrame]) -> None
     if least > 0:
         least = 0.5 * min(least, 1.0)
         axes.set_ylim(least, None)
-        first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
-        axes.set_xlim(0.8 * first, None)
-
-
-def _curve(axes: Axes, place: int, label: Any, table: pd.DataFrame, middle: str, band: bool) -> None:
-    look = _look(place, len(table))
-    axes.plot(table.index, table[middle], label=label_of(label), **look)
-    if band:
-        axes.fill_between(
-            table.index, table["q10"], table["q90"], color=look["color"], alpha=0.2, linewidth=0
-        )
-
-
-def _ranges_at_the_end(axes: Axes, rows: Sequence[pd.Series]) -> None:
-    """Draw the ranges at T beside the axes, each in a lane of its own; as far as the axes reach."""
-    low, high = axes.get_ylim()
-    for place, row in enumerate(rows):
-        x = 1.02 + 0.018 * place
-        ends = np.clip([row["q10"], row["q90"]], low, high)
-        axes.plot(
-            [x, x],
-            ends,
-            color=style.line(place).color,
-            linewidth=2.2,
-            solid_capstyle="butt",
-            transform=axes.get_yaxis_transform(),
-            clip_on=False,
-        )
-    axes.set_ylim(low, high)
-
-
-def _look(place: int, count: int) -> dict[str, Any]:
-    """Return how the line at a place in the legend is drawn that has so many points."""
-    color, linestyle, marker = style.line(place)
-    return {
-        "color": color,
-        "linestyle": linestyle,
-        "marker": marker,
-        "markersize": 4.5,
-        "markerfacecolor": "white",
-        # Markers at equal distances on the page, shifted from line to line.
-        "markevery": (0.02 + 0.012 * (place % 10), 0.12) if count > 8 else 1,
-    }
+        if axes.get_xscale() == "log":
+            first = min(table.index[(table >= least).any(axis=1)][0] for table in panels.values())
+            axes.set_xlim(0.8 * first, None)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from brigand.display import COLORS, notebook
+from brigand.errors import InvalidValueError
 from brigand.figures import text
+from brigand.figures.describe import description
 from brigand.files import atomic
 
 FORMATS = ("png", "svg", "pdf")
@@ -32,6 +38,17 @@ STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "brigand",
 }
+NARROW = 5.0
+"""Inches: a narrower figure is made for one column of a page, with smaller letters."""
+SMALL: Any = {
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "legend.fontsize": 7,
+    "lines.linewidth": 1.2,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+}
 
 
 class Line(NamedTuple):
@@ -42,40 +59,75 @@ class Line(NamedTuple):
     marker: str
 
 
-# Okabe and Ito's palette (yellow left out: too light on white), with dashes and markers that tell the
-# lines apart without colour.
-LINES = (
-    Line("#D55E00", "-", "^"),
-    Line("#0072B2", "-", "s"),
-    Line("#009E73", "-", "o"),
-    Line("#CC79A7", (0, (5, 1.5)), "D"),
-    Line("#E69F00", (0, (5, 1.5)), "v"),
-    Line("#56B4E9", (0, (5, 1.5)), "P"),
-    Line("#000000", (0, (1.5, 1.2)), "X"),
-    Line("#7F7F7F", (0, (1.5, 1.2)), "*"),
-    Line("#8C564B", (0, (4, 1, 1, 1)), "<"),
-    Line("#332288", (0, (4, 1, 1, 1)), ">"),
-)
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (4, 1, 1, 1)))
+MARKERS = ("^", "s", "o", "D", "v", "P", "X", "*", "<", ">")
+FIRST = (0, 0, 0, 1, 1, 1, 2, 2, 3, 3)
+"""The dashes of the first ten lines: so they can be told apart in grey, too."""
 
 
 def line(place: int) -> Line:
-    """Return the look of the line at `place` in the legend (0, 1, ...)."""
-    look = LINES[place % len(LINES)]
-    again = LINES[(place + place // len(LINES)) % len(LINES)]  # the same colour, another marker
-    return look._replace(marker=again.marker)
+    """Return the look of the line at `place` in the legend (0, 1, ...).
+
+    The first ten have ten colours. Those that follow have the same colours with other dashes and other
+    markers: forty lines differ in colour or dashes, and two hundred in some way.
+    """
+    color, again = place % len(COLORS), place // len(COLORS)
+    dash = DASHES[(FIRST[color] + again) % len(DASHES)]
+    return Line(COLORS[color], dash, MARKERS[(color + again) % len(MARKERS)])
 
 
-def step_axis(axes: Axes, horizon: int) -> None:
-    """Label an axis of steps: 20k for 20,000; whole numbers only where there are few."""
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    if horizon >= 10_000:
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+LINES = tuple(line(place) for place in range(len(COLORS)))
 
 
-def mark_breakpoints(axes: Axes, starts: Iterable[int]) -> None:
-    """Mark the first steps of new phases by dotted lines, in front of the grid."""
-    for start in starts:
-        axes.axvline(start, color="0.3", linewidth=0.9, linestyle=":", zorder=1.5)
+def write_numbers(axis: Axis, most: int = 6) -> None:
+    """Label a linear axis by few numbers, as tables write them: 20,000; whole where there are few steps."""
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+
+
+def number(value: float) -> str:
+    r"""Return a number as it stands at an axis: 20,000, and powers of ten from 10^7 on.
+
+    Examples
+    --------
+    >>> number(20000.0), number(0.5), number(2e9)
+    ('20,000', '0.5', '$2\\times10^{9}$')
+    """
+    if abs(value) < 1e7:
+        return f"{value:,.10g}"
+    mantissa, _, exponent = f"{value:.6e}".partition("e")
+    times = "" if float(mantissa) == 1 else f"{float(mantissa):g}\\times"
+    return f"${times}10^{{{int(exponent)}}}$"
+
+
+def step_axis(axes: Axes, horizon: int, width: float = 2.6) -> None:
+    """Label an axis of steps, so many inches wide: whole numbers only, and no more than have room."""
+    room = int(width / (0.075 * len(f"{horizon:,}") + 0.1))
+    axes.xaxis.set_major_locator(MaxNLocator(min(max(room, 1), 6), integer=True, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+
+
+MARKED, RUGGED = 12, 200
+"""Up to so many breakpoints are lines through the panel, or short marks at its lower edge."""
+
+
+def mark_breakpoints(axes: Axes, starts: Sequence[int]) -> str:
+    """Mark the first steps of new phases, and return what the axis has to say of them.
+
+    Few are dotted lines, in front of the grid. More than 12 would hide what is drawn: they are short marks at
+    the lower edge; of more than 200, only their number is said.
+    """
+    if len(starts) <= MARKED:
+        for start in starts:
+            axes.axvline(start, color="0.3", linewidth=0.9, linestyle=":", zorder=1.5)
+        return ""
+    said = f"{len(starts):,} changes"
+    if len(starts) > RUGGED:
+        return said
+    axes.vlines(
+        starts, 0, 0.035, colors="0.3", linewidths=0.7, transform=axes.get_xaxis_transform(), zorder=1.5
+    )
+    return f"{said}, marked"
 
 
 def add_legend(figure: Figure, axes: Axes) -> None:
@@ -85,18 +137,66 @@ def add_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 
+class StyledFigure(Figure):
+    """A figure that looks the same wherever it is drawn: in a file, a window or a notebook."""
+
+    @property
+    def look(self) -> Any:
+        """Matplotlib's settings for it."""
+        return STYLE | SMALL if self.get_figwidth() < NARROW else STYLE
+
+    def draw(self, renderer: Any) -> None:  # noqa: D102
+        with mpl.rc_context(self.look), text.fonts(self):
+            super().draw(renderer)
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure, sizes in inches, with constrained layout and no global state."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return StyledFigure(figsize=(width, height), layout="constrained")
+
+
+def shown_figure(width: float, height: float) -> Figure:
+    """Return an empty figure that a notebook shows at the end of the cell, once; else as `new_figure`."""
+    if notebook() is None:
+        return new_figure(width, height)
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(width, height), layout="constrained", FigureClass=StyledFigure)
+
+
+def look_of(figure: Figure) -> Any:
+    """Return Matplotlib's settings for what is drawn into a figure: of a user's own, those that are set."""
+    return figure.look if isinstance(figure, StyledFigure) else {}
 
 
 def content(figure: Figure, suffix: str) -> bytes:
-    """Return a figure as a file of one of the `FORMATS`, the same bytes every time."""
+    """Return a figure as a file of one of the `FORMATS`, the same bytes every time.
+
+    Each says in words what it shows: a PNG as its ``Description``, a PDF as its subject, an SVG in ``desc``.
+    """
     buffer = io.BytesIO()
-    metadata = {"CreationDate": None} if suffix == "pdf" else {"Date": None} if suffix == "svg" else None
-    with mpl.rc_context(STYLE), text.fonts(figure):
+    title, words = heading(figure), description(figure)
+    metadata: Any = {
+        "png": {"Title": title, "Description": words},
+        "svg": {"Title": title, "Date": None},
+        "pdf": {"Title": title, "Subject": words, "CreationDate": None},
+    }[suffix]
+    with mpl.rc_context(look_of(figure) or STYLE), text.fonts(figure):
         figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
-    return buffer.getvalue()
+    if suffix != "svg":
+        return buffer.getvalue()
+    svg = buffer.getvalue().decode()
+    start, title_end, rest = svg.partition("</title>")
+    if not title_end:  # without a title Matplotlib writes none
+        start, title_end, rest = svg.partition(">\n <metadata>")
+        return f"{start}>\n <desc>{escape(words)}</desc>\n <metadata>{rest}".encode()
+    return f"{start}</title>\n <desc>{escape(words)}</desc>{rest}".encode()
+
+
+def heading(figure: Figure) -> str:
+    """Return the title of a figure in one line."""
+    found = figure.get_suptitle() or next((axes.get_title() for axes in figure.axes), "")
+    return text.as_given(found).replace("\n", ", ")
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMATS) -> list[Path]:
@@ -110,3 +210,23 @@ def save(figure: Figure, folder: Path, name: str, formats: Iterable[str] = FORMA
             temporary.write_bytes(drawn)
         paths.append(path)
     return paths
+
+
+def axes_of(figure: Figure, given: Sequence[Axes] | None = None) -> Any:
+    """Return what a plot returns: the axes that were given, or the figure's; alone if it is one."""
+    axes = list(given or figure.axes)
+    return axes[0] if len(axes) == 1 else np.array(axes, object)
+
+
+def file_of(path: Any) -> Path | None:
+    """Return where a figure goes; None if it goes nowhere.
+
+    Raises
+    ------
+    InvalidValueError
+        The name ends in none of the `FORMATS`.
+    """
+    target = None if path is None else Path(path)
+    if target is not None and target.suffix[1:] not in FORMATS:
+        raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
+    return target

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 
-from brigand import checks
+from brigand import checks, display
 from brigand.errors import (
     InvalidValueError,
     NameTakenError,
@@ -880,6 +880,20 @@ class Bandit:
 
     def __repr__(self) -> str:
         return f"<Bandit {self._title}: {self._settings.policy!r}>"
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of the arms, and a small figure of their intervals; writes nothing."""
+        rows = report.summary(self, 0.95, None, False)
+        columns = ("arm", "asked", "told", "pending", "mean", "lower", "upper")
+        return display.block(
+            f"Bandit {self._title}: {self._settings.policy!r}",
+            display.table(columns, ([row[column] for column in columns] for row in rows)),
+            display.forest(
+                ((row["arm"], row["mean"], row["lower"], row["upper"]) for row in rows),
+                "Mean reward of each arm with its 95 % interval, which holds however often one looks",
+            ),
+        )
 
     def _apply(self, session: Session, events: Sequence[Event]) -> None:
         session.moving().apply(events)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand import checks
+from brigand import checks, display
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.logs.estimators import Cells, demands, direct_scores, doubly_robust_scores
 from brigand.logs.intervals import bernstein, bootstrap
@@ -111,6 +111,20 @@ class Evaluation:
         if estimator not in self._sequences:
             raise UnknownNameError("estimator with intervals at all times", estimator, self._sequences)
         return self._sequences[estimator]
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of the estimates, a small figure of their intervals, and the warnings."""
+        rows = [(e.estimator, e.value, e.se, e.lower, e.upper, e.ess, e.max_weight) for e in self.estimates]
+        return display.block(
+            f"Value per decision of: {self.target}",
+            display.table(("estimator", "value", "se", "lower", "upper", "ess", "max weight"), rows),
+            display.forest(
+                ((e.estimator, e.value, e.lower, e.upper) for e in self.estimates),
+                f"Each estimate with its {100 * self.level:g} % interval",
+            ),
+            *map(display.paragraph, self.warnings),
+        )
 
     def __repr__(self) -> str:
         rows = counted(int(self.diagnostics["rows"]), "row")

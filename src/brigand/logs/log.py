@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from brigand import display
 from brigand.errors import InvalidValueError
 from brigand.logs import reading
 from brigand.logs.reading import Options
@@ -118,6 +120,25 @@ class Log:
         more = [name for name in TYPES if name not in ("arm", "reward") and getattr(self, name) is not None]
         size = f"{counted(len(self), 'row')}, {counted(len(self.arms), 'arm')}"
         return f"<Log: {size}{', with ' * bool(more)}{', '.join(more)}>"
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of the arms: how often each was chosen, and its mean reward; for notebooks."""
+        shown = np.bincount(self.arm, minlength=len(self.arms))
+        sums = np.bincount(self.arm, self.reward, minlength=len(self.arms))
+        with np.errstate(invalid="ignore"):
+            means = sums / shown
+        rows = [
+            (name, int(n), n / max(len(self), 1), float(mean))
+            for name, n, mean in zip(self.arms, shown, means, strict=True)
+        ]
+        return display.block(
+            repr(self).strip("<>"),
+            display.table(("arm", "rows", "share", "mean reward"), rows),
+            display.forest(
+                ((name, mean, math.nan, math.nan) for name, _, _, mean in rows), "Mean reward of each arm"
+            ),
+        )
 
     def __getitem__(self, rows: slice | NDArray[Any] | Iterable[Any]) -> Log:
         """Return the log of some rows: of a slice, or those of a mask or of places, which must grow."""

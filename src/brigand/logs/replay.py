@@ -44,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
+from brigand.display import progress_of
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.logs.log import Log
 from brigand.logs.replay_runs import DRAWN, Player, Pool, Queues, Rows, Runs, check_log, check_rewards
@@ -72,7 +73,7 @@ def replay(
     resamples: int = 100,
     least: int = LEAST,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> Replay:
     """Replay learning policies on a log, to say what they would have earned.
 
@@ -99,8 +100,9 @@ def replay(
         So many rows must count in a run, in the mean over replications, for ``"rejection"``.
     workers : int, optional
         Threads; by default as many as the process may use.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with numbers of runs, from the calling thread.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)`` with numbers of runs, from the calling thread. By default a
+        notebook shows a bar if the runs take more than half a second; with False nothing is shown.
 
     Returns
     -------
@@ -144,7 +146,7 @@ def replay(
     each = min(RUNS_ON_DRAWN, replications)
     on_log, on_drawn = Runs.on_log(replications), Runs.on_drawn(seed, resamples, each)
     total = len(players) * (replications * (2 if method == "queue" else 1) + resamples * each)
-    pool = Pool(check_workers(workers), total, progress)
+    pool = Pool(check_workers(workers), total, progress_of(progress, "runs"))
     if method == "rejection":
         marks = [_marks(len(log))] * len(players)
         found = pool.play(players, on_log, marks)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand.errors import InvalidValueError
+from brigand import display
 from brigand.logs.log import Log
 from brigand.policies.base import Policy
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from brigand.logs.replay_runs import Played
 
@@ -144,35 +142,49 @@ class Replay:
             names=["policy"],
         )
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, title: str = "") -> Figure:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        policies: str | Sequence[str] | None = None,
+        figsize: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> Any:
         """Draw reward per 1,000 decisions over the replay, and how much of the log each policy used.
+
+        In a notebook the picture is shown once, at the end of the cell.
 
         Parameters
         ----------
         path : path, optional
             Write the figure there, too: a name that ends in .png, .svg or .pdf.
+        policies : str or sequence of str, optional
+            Which are drawn. Each has the colour that it has among all.
+        figsize : (float, float), optional
+            Width and height in inches.
         title : str
 
         Returns
         -------
-        matplotlib.figure.Figure
+        matplotlib.axes.Axes or array of them
+            One for each panel; ``axes.figure`` is the figure.
 
         Raises
         ------
         InvalidValueError
             The name ends otherwise.
+        UnknownNameError
+            There is no such policy.
         ResultFileError
             The file cannot be written.
         """
         from brigand.figures import replay, style
 
-        target = None if path is None else Path(path)
-        if target is not None and target.suffix[1:] not in style.FORMATS:
-            raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
-        figure = replay.replay(self, title)
+        target = style.file_of(path)
+        figure = replay.replay(self, title, policies=policies, figsize=figsize, make=style.shown_figure)
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
-        return figure
+        return style.axes_of(figure)
 
     def to_json(self) -> dict[str, Any]:
         """Return how it was made: with the same log and version, it can be made again."""
@@ -189,6 +201,23 @@ class Replay:
             "horizon": self.horizon,
             "policies": {name: policy.to_json() for name, policy in self.policies.items()},
         }
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of what each policy earned, a small figure of it and the notes, for notebooks."""
+        columns = ("reward", "lower", "upper", "steps", "gain", "gain_lower", "gain_upper")
+        table = self.summary()
+        rows = [(name, *(float(row[column]) for column in columns)) for name, row in table.iterrows()]
+        titles = ("reward", "95 % from", "to", "steps", "gain", "from", "to")
+        return display.block(
+            f"Replay by {self.method!r} on {self.rows:,} rows",
+            display.table(("policy", *titles), rows),
+            display.forest(
+                ((name, reward, lower, upper) for name, reward, lower, upper, *_ in rows),
+                "Mean reward of each policy with its 95 % interval",
+            ),
+            *map(display.paragraph, self.notes),
+        )
 
     def __repr__(self) -> str:
         table = self.summary()

@@ -299,6 +299,12 @@ class Policy(Spec, ABC):
         """
         return None
 
+    def _repr_html_(self) -> str:
+        """Return tables of the settings and of what is needed, for notebooks."""
+        from brigand.policies.shown import html  # in here, for stored results hang on what a policy imports
+
+        return html(self)
+
     def informed(self, environment: Environment) -> Self:
         """Return the policy that knows `environment`: itself, for all but oracles."""
         return self

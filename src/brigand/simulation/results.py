@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brigand import checks
+from brigand import checks, display
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.files import atomic
@@ -28,10 +28,12 @@ from brigand.simulation.plan import Plan
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 FORMAT = 1
 LEVEL = 0.95
+MEANS = 60
+"""Steps at which means are shown in a notebook."""
 
 
 class Results:
@@ -196,16 +198,31 @@ class Results:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
+        policies: str | Sequence[str] | None = None,
+        panels: str | Sequence[str] | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+        figsize: tuple[float, float] | None = None,
         bounds: bool = False,
         realized: bool = False,
         title: str = "",
-    ) -> Figure:
+    ) -> Any:
         """Draw regret against steps: the mean on linear, the median on logarithmic axes.
+
+        How is said in `brigand.figures.curves.curves`. In a notebook the picture is shown once, at the end of
+        the cell.
 
         Parameters
         ----------
         path : path, optional
             Write the figure there, too: a name that ends in .png, .svg or .pdf.
+        policies : str or sequence of str, optional
+            Which are drawn. Each has the colour that it has among all.
+        panels : {"mean", "median"} or sequence of them, optional
+            By default both; into one given axes the mean.
+        ax : matplotlib.axes.Axes or sequence of them, optional
+            Draw into these, one for each panel, and not into a new figure.
+        figsize : (float, float), optional
+            Width and height in inches: 3.3 for one column of a page, 6.9 for two.
         bounds : bool
             Whether to show the policies' smallest proved upper bounds, see `brigand.figures.regret`.
         realized : bool
@@ -214,25 +231,63 @@ class Results:
 
         Returns
         -------
-        matplotlib.figure.Figure
+        matplotlib.axes.Axes or array of them
+            The axes of one panel, or of each; ``axes.figure`` is the figure.
 
         Raises
         ------
         InvalidValueError
-            The name ends otherwise; bounds are asked for, and the results are over several instances; or the
-            realized regret was not recorded.
+            The name ends otherwise; bounds are asked for, and the results are over several instances; the
+            realized regret was not recorded; or there are not as many axes as panels.
+        UnknownNameError
+            There is no such policy, or panel.
         ResultFileError
             The file cannot be written.
         """
         from brigand.figures import regret, style
 
-        target = None if path is None else Path(path)
-        if target is not None and target.suffix[1:] not in style.FORMATS:
-            raise InvalidValueError(f"a figure's name must end in .png, .svg or .pdf, not {str(path)!r}.")
-        figure = regret.regret(self, title, self.environments[0].starts[1:], bounds, realized)
+        target = style.file_of(path)
+        given = None if ax is None else list(np.atleast_1d(np.asarray(ax, object)).ravel())
+        figure = regret.regret(
+            self,
+            title,
+            self.environments[0].starts[1:],
+            bounds,
+            realized,
+            policies=policies,
+            panels=panels,
+            figsize=figsize,
+            axes=given,
+            make=style.shown_figure,
+        )
         if target is not None:
             style.save(figure, target.parent, target.stem, [target.suffix[1:]])
-        return figure
+        return style.axes_of(figure, given)
+
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of regret at the last step, and a small figure of the means, for notebooks."""
+        regret = self.dataset["regret"]
+        steps = regret["step"].to_numpy()
+        last = [len(steps) - 1]
+        worst = np.max([one.worst_regret(steps[last]) for one in self.environments], axis=0)
+        table = statistics_of(regret.isel(step=last), worst).reset_index("step", drop=True)
+        columns = ("mean", "low", "high", "median", "q10", "q90")
+        rows = [(name, *(float(row[column]) for column in columns)) for name, row in table.iterrows()]
+        # Few of the steps, so that it is quick for large results, too.
+        few = np.unique(np.linspace(0, len(steps) - 1, min(len(steps), MEANS)).astype(int))
+        means = regret.isel(step=few).mean([dim for dim in regret.dims if dim not in ("policy", "step")])
+        curves = zip(table.index, means.transpose("policy", "step").to_numpy(), strict=True)
+        return display.block(
+            repr(self),
+            display.table(
+                ("policy", "mean regret at T", "95 % from", "to", "median", "10 %", "90 %"), rows, 1, True
+            ),
+            display.lines(
+                ((str(name), steps[few].tolist(), curve.tolist()) for name, curve in curves),
+                f"Mean regret of each policy up to step {steps[-1]:,}",
+            ),
+        )
 
     def __repr__(self) -> str:
         sizes = self.dataset.sizes

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from brigand.display import progress_of
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
@@ -41,7 +42,7 @@ def simulate(
     workers: int | None = None,
     checkpoints: Sequence[int] | None = None,
     realized: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> Results:
     """Run every policy in the environment and return pulls and pseudo-regret.
 
@@ -70,8 +71,9 @@ def simulate(
     realized : bool
         Record ``realized_regret``, too, from the rewards that were earned. Its expectation is that of the
         pseudo-regret, and it is noisier. Not for policies that skip: their rewards are not all drawn.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with numbers of runs, from the calling thread.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)`` with numbers of runs, from the calling thread. By default a
+        notebook shows a bar if the runs take more than half a second; with False nothing is shown.
 
     Returns
     -------
@@ -127,7 +129,7 @@ def simulate(
         for p, policy in enumerate(plan.policies.values())
         for chunk in _chunks(plan, methods[p])
     ]
-    run_all(jobs, threads, shape[0] * shape[1], progress)
+    run_all(jobs, threads, shape[0] * shape[1], progress_of(progress, "runs"))
     return Results.from_arrays(plan, methods, regret, pulls, forced, earned)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.figures import comparison, studies
+from brigand.figures.curves import curves
 from brigand.studies.arms import by_gap, mean_pulls
 from brigand.studies.model import FIGURES
 from brigand.studies.pooled import pool
@@ -27,8 +28,6 @@ LINES = 10
 """More lines than this cannot be told apart."""
 ROWS = 24
 PANELS = 6
-MARKS = 12
-"""More breakpoints than this are not marked: they would hide the lines."""
 FEWEST = 5
 """A distribution is shown of so many draws at least."""
 
@@ -101,8 +100,12 @@ def _regret(results: StudyResults) -> Drawn:
     for problem in results.problems:
         names, note = _best(results, problem, LINES)
         table = results.statistics(problem, names)
-        figure = studies.curves(
-            table, _title(results, problem, note), draws(results, problem), _breakpoints(results, problem)
+        figure = curves(
+            table,
+            _title(results, problem, note),
+            draws(results, problem),
+            _breakpoints(results, problem),
+            places=results.places,
         )
         yield _about(results, problem), figure
 
@@ -118,7 +121,7 @@ def _sweep(results: StudyResults, shown: Sequence[str] = ()) -> Drawn:
         yield (
             parameter,
             comparison.sweep(
-                table, parameter, f"{results.name}: regret at T against {parameter}{note}", over
+                table, parameter, _headed(results, f"regret at T against {parameter}{note}"), over
             ),
         )
 
@@ -176,7 +179,8 @@ def _profiles(results: StudyResults) -> Drawn:
             names, note = _best(results, problem, LINES)
             table = _moving(compared.profiles(problem)[names])
             note = ", ".join(filter(None, [f"{len(regret):,} instances", note]))
-            yield _about(results, problem), comparison.profiles(table, _title(results, problem, note))
+            figure = comparison.profiles(table, _title(results, problem, note), places=results.places)
+            yield _about(results, problem), figure
 
 
 def _profiles_together(results: StudyResults) -> Drawn:
@@ -185,8 +189,9 @@ def _profiles_together(results: StudyResults) -> Drawn:
         names, note = list(pooled.table.index[:LINES]), f"{len(pooled.means):,} problems together"
         if len(pooled.table) > LINES:
             note += f", the {LINES} best of {len(pooled.table)} policies by their ranks"
-        heading = f"{results.name}: mean regret on each problem\n{note}"
-        yield "all", comparison.profiles(_moving(pooled.profiles()[names]), heading, "problem")
+        heading = _headed(results, f"mean regret on each problem\n{note}")
+        table = _moving(pooled.profiles()[names])
+        yield "all", comparison.profiles(table, heading, "problem", results.places)
 
 
 def _ranks_together(results: StudyResults) -> Drawn:
@@ -197,7 +202,7 @@ def _ranks_together(results: StudyResults) -> Drawn:
             f", the {ROWS} best of {len(pooled.table)} policies" if len(pooled.table) > ROWS else ""
         )
         groups = alike(table.to_numpy(), pooled.critical_difference)
-        heading = f"{results.name}: average ranks\n{note}"
+        heading = _headed(results, f"average ranks\n{note}")
         yield "all", comparison.ranks(table, pooled.critical_difference, groups, heading)
 
 
@@ -225,8 +230,9 @@ _KINDS: dict[str, tuple[Callable[[StudyResults], Drawn], str, str]] = {
     "regret": (
         _regret,
         "Regret over time. Left, linear axes: the mean, and 10 % to 90 % of the draws; of many policies only "
-        "at T, beside the axes. Right, logarithmic axes: the median, with the same range. Where the two tell "
-        "different stories, rare runs carry the mean.",
+        "at T, beside the axes. A policy with an arrow leaves the axis; its mean at T stands there. Right, "
+        "logarithmic axes, but for steps where rewards change: the median, with the same range. Where the "
+        "two tell different stories, rare runs carry the mean.",
         "nothing",
     ),
     "sweep": (
@@ -292,7 +298,13 @@ def _best(results: StudyResults, problem: str, most: int) -> tuple[list[str], st
 
 
 def _title(results: StudyResults, problem: str, note: str = "") -> str:
-    return f"{results.name}: {title(results, problem)}" + (f"\n{note}" if note else "")
+    return _headed(results, title(results, problem)) + (f"\n{note}" if note else "")
+
+
+def _headed(results: StudyResults, about: str) -> str:
+    """Return a title that begins with the study's name, which may be a sentence."""
+    between = "\n" if results.name.endswith((".", "?", "!", ":", "…")) else ": "
+    return f"{results.name}{between}{about}"
 
 
 def _about(results: StudyResults, problem: str) -> str:
@@ -311,5 +323,4 @@ def _file(kind: str, about: str, used: set[str]) -> str:
 
 
 def _breakpoints(results: StudyResults, problem: str) -> tuple[int, ...]:
-    starts = results.environment(problem).starts[1:]
-    return starts if len(starts) <= MARKS else ()
+    return results.environment(problem).starts[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import json
 import os
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brigand import display
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
@@ -212,6 +214,20 @@ class StudyResults:
         entries = [*self._problems.values(), *self._policies.values()]
         return list({name: None for entry in entries for name in entry.get("swept", {})})
 
+    @display.html_repr
+    def _repr_html_(self) -> str:
+        """Return a table of the problems, for notebooks; no piece of the results is read."""
+        rows = []
+        for name in self.problems:
+            entry, complete = self.problem(name), len(self.policies_of(name))
+            rows.append((name, entry["horizon"], entry["arms"], entry["instances"], complete))
+        done, of = self.progress()
+        return display.block(
+            f"Study {self.name}: {len(self.problems):,} problems, {len(self.policies):,} policies",
+            display.table(("problem", "T", "arms", "instances", "policies complete"), rows),
+            display.paragraph(f"Complete: {done} combinations of policy and problem, {of} pieces."),
+        )
+
     @property
     def name(self) -> str:
         """The study's name."""
@@ -229,6 +245,21 @@ class StudyResults:
         self._require_some()
         named = self.manifest.get("baseline")
         return str(named) if named in self.policies else self.policies[0]
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The place of each policy in the study, by which figures choose its look: in every part the same.
+
+        Of policies that were swept over, the first of each stand before the second ones, and so on.
+        """
+        seen: collections.Counter[str] = collections.Counter()
+        turns = {}
+        for name, entry in self._policies.items():
+            label = str(entry.get("label", name))
+            turns[name] = seen[label]
+            seen[label] += 1
+        order = sorted(turns, key=lambda name: turns[name])
+        return {name: place for place, name in enumerate(order)}
 
     @property
     def written(self) -> datetime:

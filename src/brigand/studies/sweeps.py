@@ -35,9 +35,14 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
     rivals = {problem: results.rivals(problem) for problem in results.problems}
     policies = {name: results.policy(name) for name in results.policies}
     problems = {name: results.problem(name) for name in results.problems}
+    everywhere = _lines({name: results.policy(name) for name in results.places})
     for parameter, of in _lines(policies).items():
+        # A line looks as its first policy in the whole study, whatever part of it this is.
+        first: dict[str, int] = {}
+        for policy, (line, _) in everywhere[parameter].items():
+            first.setdefault(line, results.places[policy])
         points = [
-            (problem, line, x, *_range(summary, problem, policy))
+            (problem, line, first.get(line, results.places[policy]), x, *_range(summary, problem, policy))
             for problem in problems
             for policy, (line, x) in of.items()
             if policy in rivals[problem]
@@ -45,7 +50,7 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
         yield parameter, *_kept(points, of.get(results.baseline, ("",))[0], most)
     for parameter, of in _lines(problems).items():
         points = [
-            (panel, policy, x, *_range(summary, problem, policy))
+            (panel, policy, results.places[policy], x, *_range(summary, problem, policy))
             for problem, (panel, x) in of.items()
             if np.isfinite(x)
             for policy in rivals[problem]
@@ -101,7 +106,7 @@ def _kept(points: list[Any], base: str, most: int) -> tuple[pd.DataFrame, str]:
     """Return the points of the best lines, and of the baseline's, as a table."""
     import pandas as pd
 
-    table = pd.DataFrame(points, columns=["panel", "line", "x", "mean", "q10", "q90"])
+    table = pd.DataFrame(points, columns=["panel", "line", "place", "x", "mean", "q10", "q90"])
     # The best: by what its best point loses, ranked in each panel.
     least = table.groupby(["panel", "line"], sort=False)["mean"].min().unstack("panel")
     order = least.rank().mean(axis=1).sort_values(kind="stable").index.tolist()
