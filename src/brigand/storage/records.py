@@ -11,7 +11,19 @@ from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.checksums import checksum, fits
-from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Event, Found, Logged, keys_in
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    EXPLORES,
+    REPLACE,
+    TELL,
+    Event,
+    Found,
+    Logged,
+    Tally,
+    keys_in,
+)
 from brigand.storage.schema import BANDITS, BASES, EVENTS, KEYS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
@@ -69,6 +81,50 @@ OF_KINDS = (
     _of_bandit(EVENTS, *_event)
     .where(_E.kind.in_(bindparam("kinds", expanding=True)) & (_E.seq > bindparam("seq")))
     .order_by(_E.seq)
+    .limit(bindparam("limit"))
+)
+_bucket = ((_E.step - 1) // bindparam("width", type_=sa.BigInteger)).label("bucket")
+_was_explored = sa.func.substr(_E.data, 1, len(EXPLORES)) == EXPLORES
+_tally = (
+    _bucket,
+    _E.arm,
+    _E.kind,
+    _E.counted,
+    sa.func.count(),
+    sa.func.sum(_E.value),
+    sa.func.sum(sa.case((_was_explored, 1), else_=0)),
+    sa.func.min(_E.at),
+)
+_grouped = ("bucket", "arm", "kind", "counted")
+TALLY = (
+    _of_bandit(EVENTS, *_tally)
+    .where((_E.seq > bindparam("seq")) & (_E.seq <= bindparam("until")) & _E.step.is_not(None))
+    .group_by(*map(sa.literal_column, _grouped))
+)
+TALLY_STEPS = (
+    _of_bandit(EVENTS, *_tally)
+    .where(_E.step > bindparam("after"))
+    .group_by(*map(sa.literal_column, _grouped))
+)
+_told = EVENTS.alias("told")
+CORRECTED = (
+    _of_bandit(EVENTS, _bucket, _E.arm, sa.func.sum(_E.value - _told.c.value))
+    .select_from(EVENTS.join(_told, (_told.c.bandit_id == _E.bandit_id) & (_told.c.step == _E.step)))
+    .where((_E.kind == KINDS[REPLACE]) & (_told.c.kind == KINDS[TELL]) & _E.counted)
+    .where((_E.seq > bindparam("seq")) & (_E.seq <= bindparam("until")))
+    .group_by(sa.literal_column("bucket"), _E.arm)
+)
+ASKED_AT = _of_bandit(EVENTS, _E.at).where((_E.kind == KINDS[ASK]) & (_E.step == bindparam("step")))
+STEP_BEFORE = (
+    _of_bandit(EVENTS, _E.step)
+    .where((_E.kind == KINDS[ASK]) & (_E.seq < bindparam("seq")))
+    .order_by(_E.seq.desc())
+    .limit(1)
+)
+STEPS_OF = (
+    _of_bandit(EVENTS, _E.step)
+    .where((_E.kind == KINDS[ASK]) & (_E.arm == bindparam("row")) & (_E.step > bindparam("after")))
+    .order_by(_E.step.desc())
     .limit(bindparam("limit"))
 )
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
@@ -295,6 +351,68 @@ class Reading:
             yield rows
             after, limit = rows[-1][0], None if limit is None else limit - len(rows)
 
+    def tally(self, after: int, until: int, width: int) -> list[Tally]:
+        """Count the decisions and rewards of the events after number `after`, by buckets of steps.
+
+        The database counts: a million decisions take about a second, and checksums are not looked at.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        bounds = {"seq": after, "until": until, "width": width}
+        found = _tallies(self._rows(TALLY, **bounds))
+        if any(one.kind == REPLACE and one.counted for one in found):
+            changes = {tuple(row[:2]): row[2] for row in self._rows(CORRECTED, **bounds)}
+            return [
+                one._replace(total=changes.get((one.bucket, one.arm), 0.0)) if one.kind == REPLACE else one
+                for one in found
+            ]
+        return found
+
+    def tally_steps(self, after: int, width: int) -> list[Tally]:
+        """Count the decisions after step `after`, as `tally` does but for what was replaced.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        return _tallies(self._rows(TALLY_STEPS, after=after, width=width))
+
+    def asked_at(self, step: int) -> float | None:
+        """Return when a decision was made, None if it is not there.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(ASKED_AT, step=step)
+        return float(rows[0][0]) if rows else None
+
+    def step_before(self, seq: int) -> int:
+        """Return the last decision before event number `seq`, 0 if there is none.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(STEP_BEFORE, seq=seq)
+        return int(rows[0][0]) if rows else 0
+
+    def steps_of(self, row: int, after: int, limit: int) -> list[int]:
+        """Return the last decisions for an arm after step `after`, the latest first, `limit` at most.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        return [int(step) for (step,) in self._rows(STEPS_OF, row=row, after=after, limit=limit)]
+
     def arms(self) -> list[tuple[int, Event]]:
         """Return the events that added arms after those that a base has seen, with their numbers.
 
@@ -448,6 +566,13 @@ def _check_decision(row: Fields) -> None:
         fit &= fits(replaced, KINDS[REPLACE], step, arm, new, new_counted, new_at, new_data)
     if not fit:
         raise StorageError(f"the log is damaged at decision {step!r}: a checksum does not fit.")
+
+
+def _tallies(rows: Sequence[Row]) -> list[Tally]:
+    return [
+        Tally(bucket, arm, NAMES[kind], bool(counted), number, float(total or 0.0), int(explored), first_at)
+        for bucket, arm, kind, counted, number, total, explored, first_at in rows
+    ]
 
 
 def _logged(row: Fields) -> Logged:
