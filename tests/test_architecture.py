@@ -15,7 +15,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A room may import itself and the rooms of all lower floors.
 FLOORS = [
-    {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations", "words", "client"},
+    {"errors", "checks", "files", "spec", "stamps", "disk_cache", "citations", "palette", "words", "client"},
     {"jit"},
     {"shortcuts"},
     {"rng"},
@@ -25,6 +25,7 @@ FLOORS = [
     {"simulation"},
     {"testing", "storage", "logs"},
     {"papers", "tuning", "studies", "live"},
+    {"dashboard"},
     {"service"},
     {"cli"},
     {"__main__"},

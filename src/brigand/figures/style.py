@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from brigand.figures import text
+from brigand.palette import LINES as LINES, Line as Line
 from brigand.files import atomic
 
 FORMATS = ("png", "svg", "pdf")
@@ -32,30 +33,6 @@ STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "brigand",
 }
-
-
-class Line(NamedTuple):
-    """How one policy, or one arm, is drawn."""
-
-    color: str
-    linestyle: Any
-    marker: str
-
-
-# Okabe and Ito's palette (yellow left out: too light on white), with dashes and markers that tell the
-# lines apart without colour.
-LINES = (
-    Line("#D55E00", "-", "^"),
-    Line("#0072B2", "-", "s"),
-    Line("#009E73", "-", "o"),
-    Line("#CC79A7", (0, (5, 1.5)), "D"),
-    Line("#E69F00", (0, (5, 1.5)), "v"),
-    Line("#56B4E9", (0, (5, 1.5)), "P"),
-    Line("#000000", (0, (1.5, 1.2)), "X"),
-    Line("#7F7F7F", (0, (1.5, 1.2)), "*"),
-    Line("#8C564B", (0, (4, 1, 1, 1)), "<"),
-    Line("#332288", (0, (4, 1, 1, 1)), ">"),
-)
 
 
 def line(place: int) -> Line:

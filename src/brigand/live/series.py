@@ -130,7 +130,9 @@ class Series:
         while steps > self.width * BUCKETS:
             self.width *= 2
             self.asked, self.told, self.reward = map(_halved, (self.asked, self.told, self.reward))
-            self.explored, self.defaulted, self.late = map(_halved, (self.explored, self.defaulted, self.late))
+            self.explored, self.defaulted, self.late = map(
+                _halved, (self.explored, self.defaulted, self.late)
+            )
             pairs = self.first_at.reshape(-1, 2).min(axis=1)
             self.first_at = np.concatenate([pairs, np.full(BUCKETS // 2, np.inf)])
 
