@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from brigand.figures import text
-from brigand.palette import LINES as LINES, Line as Line
 from brigand.files import atomic
+from brigand.palette import LINES as LINES, Line as Line
 
 FORMATS = ("png", "svg", "pdf")
 

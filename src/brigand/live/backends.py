@@ -39,6 +39,7 @@ class Log(Protocol):
     def last(self) -> int: ...  # noqa: D102
     def tally(self, after: int, until: int, width: int) -> list[Tally]: ...  # noqa: D102
     def tally_steps(self, after: int, width: int) -> list[Tally]: ...  # noqa: D102
+    def rewards(self, after: int, until: int) -> list[tuple[Any, ...]]: ...  # noqa: D102
     def asked_at(self, step: int) -> float | None: ...  # noqa: D102
     def step_before(self, seq: int) -> int: ...  # noqa: D102
     def steps_of(self, row: int, after: int, limit: int) -> list[int]: ...  # noqa: D102

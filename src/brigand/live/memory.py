@@ -10,6 +10,8 @@ from brigand.storage.events import (
     ASK,
     DEFAULT,
     EXPLORES,
+    HELD_OUT,
+    RECORDED,
     REPLACE,
     TELL,
     Event,
@@ -180,6 +182,15 @@ class MemoryLog:
         return [
             Tally(*key, int(number), total, int(explored), at)
             for key, (number, total, explored, at) in found.items()
+        ]
+
+    def rewards(self, after: int, until: int) -> list[tuple[str, int, float | None, int]]:
+        """Return decisions and rewards among the events after number `after`, in order; see the store's."""
+        events = self._events[max(0, after - self._dropped) : until - self._dropped]
+        return [
+            (kind, step, value, 1 if HELD_OUT in data else 2 if data.startswith(RECORDED) else 0)
+            for kind, step, _, value, _, _, data in events
+            if step is not None
         ]
 
     def asked_at(self, step: int) -> float | None:

@@ -123,9 +123,8 @@ class Series:
     def _widen(self, steps: int) -> None:
         """Make room for so many decisions, and all arms."""
         more = len(self.names) - self.asked.shape[1]
-        self.asked, self.told, self.reward = (
-            np.pad(table, ((0, 0), (0, more))) for table in (self.asked, self.told, self.reward)
-        )
+        self.asked, self.told = (np.pad(table, ((0, 0), (0, more))) for table in (self.asked, self.told))
+        self.reward = np.pad(self.reward, ((0, 0), (0, more)))
         self.steps = steps
         while steps > self.width * BUCKETS:
             self.width *= 2

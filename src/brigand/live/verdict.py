@@ -168,7 +168,8 @@ def about(number: float) -> int:
     [1, 7, 13, 4000, 130000]
     """
     size = max(1.0, number)
-    unit = 10 ** max(0, math.floor(math.log10(size)) - (size < 2 * 10 ** math.floor(math.log10(size))))
+    power = math.floor(math.log10(size))
+    unit = int(10.0 ** max(0, power - (size < 2.0 * 10.0**power)))
     return math.ceil(size / unit) * unit
 
 

@@ -13,6 +13,10 @@ STATUS = (PAUSE, RESUME, END, NOTE)
 
 EXPLORES = '{"explored": true'
 """How the data of a decision begin, if it explored."""
+HELD_OUT = '"holdout": true'
+"""In the data of a decision, if chance alone made it."""
+RECORDED = '{"reason": "recorded: the decision was made elsewhere"'
+"""How the data of a decision begin that was made elsewhere."""
 
 
 class Event(NamedTuple):
