@@ -66,7 +66,8 @@ class Watch:
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return what was told of other metrics, not long ago."""
-        return self._metrics()
+        rows: list[dict[str, Any]] = self._metrics()
+        return rows
 
 
 class Kept:
@@ -485,3 +486,28 @@ def latest(bandit: Any, limit: int, arm: str | None) -> Table:
 def found(bandit: Any, text: str) -> Table:
     """Return the decision that has an id, or is the latest for a unit or request."""
     return why(bandit, look_up.find(bandit, text))
+
+
+# Segments.
+
+SEGMENT_COLUMNS = (
+    ("decisions", COUNT),
+    ("leads", TEXT),
+    ("decided", TEXT),
+    ("mean", NUMBER),
+    ("lower", NUMBER),
+    ("upper", NUMBER),
+    ("its share of asks", SHARE),
+)
+
+
+def segment_row(bandit: Any) -> list[Any]:
+    """Return what is known of the bandit of a segment: a row without its first cell."""
+    said = verdict(bandit, LEVEL, None)
+    rows = report.summary(bandit, LEVEL, None, removed=True)
+    steps = sum(row["asked"] for row in rows)
+    best = next((row for row in rows if row["in_service"] and row["arm"] == said.leader), None)
+    if best is None:
+        return [steps, "", "", None, None, None, None]
+    ends = [best["mean"], best["lower"], best["upper"], best["asked"] / max(1, steps)]
+    return [steps, best["arm"], "yes" if said.decided else "not yet", *ends]

@@ -22,8 +22,8 @@ from brigand.storage.place import Place, store_url
 from brigand.storage.store import BUSY_TIMEOUT, Store, open_store
 
 
-class Log(Protocol):
-    """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
+class Reading(Protocol):
+    """A bandit's log as of one moment: `storage.records.Reading`, or a `MemoryLog`."""
 
     def since(self, seq: int) -> list[Event]: ...  # noqa: D102
     def now(self) -> float: ...  # noqa: D102
@@ -44,6 +44,11 @@ class Log(Protocol):
     def step_before(self, seq: int) -> int: ...  # noqa: D102
     def steps_of(self, row: int, after: int, limit: int) -> list[int]: ...  # noqa: D102
     def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102
+
+
+class Log(Reading, Protocol):
+    """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
+
     def append(self, events: Sequence[Event], after: int) -> None: ...  # noqa: D102
     def save(self, seq: int, state: str) -> None: ...  # noqa: D102
     def rebase(self, seq: int, state: str) -> None: ...  # noqa: D102

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand.live import bases
-from brigand.live.backends import Log
+from brigand.live.backends import Reading
 from brigand.live.names import name_of
 from brigand.live.status import audit_rows
 from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Tally
@@ -150,7 +150,7 @@ class Series:
             elif kind == TELL:
                 self.late[bucket] += number
 
-    def _marks(self, log: Log) -> list[Mark]:
+    def _marks(self, log: Reading) -> list[Mark]:
         """Return the latest changes; arms that were there from the beginning are none."""
         found = []
         for seq, row in list(audit_rows(log, self.names))[-MARKS:]:
@@ -189,7 +189,7 @@ class Glance(NamedTuple):
     line: list[float]
 
 
-def glance(log: Log, since: float) -> Glance:
+def glance(log: Reading, since: float) -> Glance:
     """Return how a bandit does, by few lines of its log.
 
     Decisions are in the order of their times, but for some that were made elsewhere and taken in later: so
@@ -210,7 +210,7 @@ def glance(log: Log, since: float) -> Glance:
     return Glance(steps, log.asked_at(steps), steps - low, _line(log, steps))
 
 
-def _line(log: Log, steps: int) -> list[float]:
+def _line(log: Reading, steps: int) -> list[float]:
     width = max(1, -(-min(steps, RECENT) // POINTS))
     first = max(0, steps // width + 1 - POINTS)
     sums, told = np.zeros(POINTS + 1), np.zeros(POINTS + 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from brigand.errors import InvalidValueError, NotServingError
 from brigand.live import bases
-from brigand.live.backends import Log
+from brigand.live.backends import Reading
 from brigand.live.beside import check_value
 from brigand.live.decision import ENDED, Decision
 from brigand.live.engine import Engine
@@ -62,7 +62,7 @@ def audit(bandit: Any) -> list[dict[str, Any]]:
         return [row for _, row in audit_rows(log, names)]
 
 
-def audit_rows(log: Log, names: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def audit_rows(log: Reading, names: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the same from a log, with the numbers of the events; names are those of all arms, by row."""
     for seq, event in log.of_kinds(ADD, REMOVE, *STATUS):
         yield seq, _row(event, names)
