@@ -80,8 +80,8 @@ def forest(arms: Sequence[Arm], title: str, description: str) -> Draw:
 
     def draw(width: float, key: str) -> Markup:
         names = max((width_of(arm.name) for arm in arms), default=0.0)
-        left = min(max(names, 40.0), 0.3 * width) + 14
-        notes = max((width_of(arm.note, 11) for arm in arms), default=0.0) if width >= WIDE else 0.0
+        left = min(max(names, 40.0), 0.3 * width) + 22
+        notes = max((width_of(arm.note, 12) for arm in arms), default=0.0) if width >= WIDE else 0.0
         low, high = _range(arms)
         height = 22.0 * len(arms)
         frame = Frame(left, 6, width - notes - 18, 6 + height, (low, high), (0.0, 1.0))

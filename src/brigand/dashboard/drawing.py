@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 from brigand.palette import LINES
 from brigand.words import visible
 
-FONT = 12.0
-CHARACTER = 0.56
+FONT = 13.0
+CHARACTER = 0.57
 """Width of a character, in units of the font's size; of one of East Asia twice."""
 ISOLATE = "\u2068{}\u2069"
 """Around a name, whatever direction it is written in."""
@@ -195,7 +195,7 @@ class Frame(NamedTuple):
                     "text",
                     text(value),
                     x=self.across(value),
-                    y=self.bottom + 4 + 13 * line,
+                    y=self.bottom + 4 + 14 * line,
                     text_anchor="middle",
                     class_="tick",
                 ),

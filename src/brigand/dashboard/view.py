@@ -28,6 +28,8 @@ LAYERS = 7
 """Arms that have a layer or a curve of their own."""
 POINTS = 32
 """Values of a curve, and rows of a table over time."""
+FEWEST = 10
+"""Rewards that a point of an arm's curve has."""
 SIGNS = 20
 """Marks on the axis of time: the latest."""
 OFTEN = 20.0
@@ -190,8 +192,10 @@ def view_of(watch: Watch, gain: Gain | str | None) -> View:
 
 def gain_text(gain: Gain | None) -> str:
     """Return what a bandit earns over an even split, in words; None: it has no holdout."""
-    if gain is None:
-        return NO_HOLDOUT
+    return NO_HOLDOUT if gain is None else _gain_text(gain).replace("-", "\N{MINUS SIGN}")
+
+
+def _gain_text(gain: Gain) -> str:
     if math.isnan(gain.gain):
         return "There is no reward yet."
     beside = f"by {counted(gain.holdout, 'reward')} of asks that chance answered"
@@ -338,11 +342,13 @@ def _rewards(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Chart
     group, _ = _groups(series)
     with np.errstate(invalid="ignore"):
         curves = [Layer(None, "all decisions", reward.sum(axis=1) / told.sum(axis=1), "whole")]
-        curves += [
-            Layer(row, series.names[row], reward[:, row] / told[:, row]) for row in _most_asked(series)
-        ]
+        means = np.where(told >= FEWEST, reward / told, np.nan)
+        curves += [Layer(row, series.names[row], means[:, row]) for row in _most_asked(series)]
     title = "Reward over time"
-    note = "Mean reward of the decisions in each stretch, by when they were made; late rewards are put there."
+    note = (
+        "Mean reward of the decisions in each stretch, by when they were made: late rewards are put there. Of "
+        f"an arm where it has {FEWEST} rewards at least."
+    )
     coarse = axis._replace(width=group * series.width, first_at=series.first_at[: series.used : group])
     draw = charts.lines(curves, coarse, "mean reward", title, note)
     table = _table(series, "rewards", title, [(one.name, one.values) for one in curves], NUMBER)
