@@ -147,7 +147,7 @@ class Series:
                 self.reward[bucket, arm] += total
                 self.told[bucket, arm] += 0 if kind == REPLACE else number
                 self.defaulted[bucket] += number if kind == DEFAULT else 0
-            elif kind == TELL:
+            elif kind in (TELL, DEFAULT):
                 self.late[bucket] += number
 
     def _marks(self, log: Reading) -> list[Mark]:
@@ -212,13 +212,13 @@ def glance(log: Reading, since: float) -> Glance:
 
 def _line(log: Reading, steps: int) -> list[float]:
     width = max(1, -(-min(steps, RECENT) // POINTS))
-    first = max(0, steps // width + 1 - POINTS)
-    sums, told = np.zeros(POINTS + 1), np.zeros(POINTS + 1)
+    used = -(-steps // width)
+    first = max(0, used - POINTS)
+    sums, told = np.zeros(used - first), np.zeros(used - first)
     for one in log.tally_steps(first * width, width):
         place = one.bucket - first
-        if one.counted and one.kind in (TELL, DEFAULT) and 0 <= place <= POINTS:
+        if one.counted and one.kind in (TELL, DEFAULT) and 0 <= place < len(sums):
             sums[place] += one.total
             told[place] += one.number
-    used = max(1, -(-(steps - first * width) // width))
     with np.errstate(invalid="ignore"):
-        return list(map(float, (sums / told)[:used]))
+        return list(map(float, sums / told))

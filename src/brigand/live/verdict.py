@@ -147,13 +147,15 @@ def _missing(
         lower, upper = intervals(later, each, support)
         return bool((upper[1:] < lower[0]).all())
 
-    above = 1.0
+    above = max(1.0, float(known.told.sum()))
+    while decides(above) and above > 1.0:
+        above /= 4.0
     while not decides(above):
-        above *= 2.0
+        above *= 4.0
         if above > MOST:
             return None
-    below = above / 2.0
-    while above / below > 1.02:
+    below = above / 4.0
+    while above / below > 1.05:
         middle = math.sqrt(below * above)
         below, above = (below, middle) if decides(middle) else (middle, above)
     return about(above)
