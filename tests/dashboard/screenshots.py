@@ -11,9 +11,9 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from brigand.service import keys  # noqa: E402
-from dashboard import shop  # noqa: E402
-from service.process import Process  # noqa: E402
+from brigand.service import keys
+from dashboard import shop
+from service.process import Process
 
 CHROMIUM = "/usr/bin/chromium"
 WIDTH = 1280

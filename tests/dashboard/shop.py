@@ -90,7 +90,9 @@ def button(store, decisions, now, rng):
 def many(store, arms=500, decisions=20_000):
     """Make a bandit with many arms."""
     rng = np.random.default_rng(0)
-    with br.Bandit([f"headline {n}" for n in range(arms)], br.UCB1(0, 1), store=store, name="many", seed=0) as one:
+    with br.Bandit(
+        [f"headline {n}" for n in range(arms)], br.UCB1(0, 1), store=store, name="many", seed=0
+    ) as one:
         for _ in range(decisions // 1000):
             made = one.ask(1000)
             one.tell_many([(d.id, float(rng.random() < 0.1 + 0.0004 * int(d.arm[9:]))) for d in made])

@@ -172,7 +172,9 @@ def test_decisions_are_looked_up(place):
 
 def test_bandits_are_searched_sorted_and_counted_in_pages(url):
     for n in range(7):
-        with br.Bandit(["a", "b"], "FE-Linear", store=url, name=f"Shop_{n % 3}/{n}", seed=0, clock=Clock()) as one:
+        with br.Bandit(
+            ["a", "b"], "FE-Linear", store=url, name=f"Shop_{n % 3}/{n}", seed=0, clock=Clock()
+        ) as one:
             one.ask(n + 1)
     br.Bandit(["a"], "FE-Linear", store=url, name="other", seed=0).close()
     store = open_store(url, create=False)

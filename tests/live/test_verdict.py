@@ -111,7 +111,10 @@ def test_the_verdict_of_a_bandit(tmp_path):
         )
         for _ in range(10):
             bandit.tell_many(
-                [(one.id, float(rng.random() < {"red": 0.2, "green": 0.7}[one.arm])) for one in bandit.ask(50)]
+                [
+                    (one.id, float(rng.random() < {"red": 0.2, "green": 0.7}[one.arm]))
+                    for one in bandit.ask(50)
+                ]
             )
         found = bandit.verdict(support=CLICKS)
         assert found.leader == "green"

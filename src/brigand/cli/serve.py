@@ -69,7 +69,10 @@ def dashboard(
         typer.Option(metavar="MODULE", help="A module that policies in the store may need; once for each."),
     ] = None,
 ) -> None:
-    """Show the bandits of a store in a browser on this machine, until SIGTERM or Ctrl-C. Nothing is changed."""
+    """Show the bandits of a store in a browser on this machine, until SIGTERM or Ctrl-C.
+
+    Nothing can be changed, and no key is needed.
+    """
     _check_packages()
     from brigand.service.app import create_dashboard
     from brigand.service.server import listen, serve

@@ -346,8 +346,8 @@ def _rewards(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Chart
         curves += [Layer(row, series.names[row], means[:, row]) for row in _most_asked(series)]
     title = "Reward over time"
     note = (
-        "Mean reward of the decisions in each stretch, by when they were made: late rewards are put there. Of "
-        f"an arm where it has {FEWEST} rewards at least."
+        "Mean reward of the decisions in each stretch, by when they were made: late rewards are put there. "
+        f"Of an arm, where it has {FEWEST} rewards at least."
     )
     coarse = axis._replace(width=group * series.width, first_at=series.first_at[: series.used : group])
     draw = charts.lines(curves, coarse, "mean reward", title, note)

@@ -152,13 +152,15 @@ class Series:
 
     def _marks(self, log: Reading) -> list[Mark]:
         """Return the latest changes; arms that were there from the beginning are none."""
-        found = []
-        for seq, row in list(audit_rows(log, self.names))[-MARKS:]:
+        rows, found = list(audit_rows(log, self.names)), []
+        began = rows[0][1]["at"] if rows else None
+        for seq, row in rows[-MARKS:]:
+            if row["action"] == ADD and row["at"] == began:
+                continue
             if seq not in self._steps_of:
                 self._steps_of[seq] = log.step_before(seq)
-            step = self._steps_of[seq]
-            if step or row["action"] != ADD:
-                found.append(Mark(step, *(row[name] for name in ("at", "action", "arm", "by", "note"))))
+            said = (row[name] for name in ("at", "action", "arm", "by", "note"))
+            found.append(Mark(self._steps_of[seq], *said))
         return found
 
 

@@ -94,14 +94,14 @@ def create_dashboard(store: Place, *, allow: Iterable[str] = ()) -> FastAPI:
         Modules that policies in the store may need.
     """
     service = Service(InStore(store, allow, create=False), auth=False, read_only=True)
-    app = _app(service)
+    app = _app(service, openapi=None)
     app.router.routes.extend(route for route in router.routes if getattr(route, "path", "") in OPEN)
     app.router.routes.extend(dashboard.routes)
     app.add_middleware(Outside, metrics=service.metrics, max_body=MAX_BODY)
     return app
 
 
-def _app(service: Service) -> FastAPI:
+def _app(service: Service, openapi: str | None = OPENAPI) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with service.running():
@@ -114,7 +114,7 @@ def _app(service: Service) -> FastAPI:
         version=importlib.metadata.version("brigand"),
         docs_url=None,
         redoc_url=None,
-        openapi_url=OPENAPI,
+        openapi_url=openapi,
         redirect_slashes=False,
         strict_content_type=False,
         lifespan=lifespan,

@@ -251,7 +251,7 @@ class Watching:
             none = "No decision has this id, and none was made for such a unit or request."
         elif arm:
             none = "None of the last 100,000 decisions was for this arm."
-        html = pages.render("decisions", it=table, csv=links.table("decisions", **more), none=none)
+        html = pages.render("decisions", it=table, csv=links.table("decisions", **more), nothing=none)
         return table, Page.of(html)
 
     # All bandits.
