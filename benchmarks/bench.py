@@ -7,6 +7,7 @@ compare ratios, not times.
 import argparse
 import os
 
+import dashboards
 import evaluating
 import growth
 import long_logs
@@ -26,7 +27,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http"),
+    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "dashboard"),
 )
 
 
@@ -54,6 +55,7 @@ def main():
         "logs": lambda: reading.report(out),
         "replay": lambda: replays.report(out),
         "http": lambda: over_http.report(out),
+        "dashboard": lambda: dashboards.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

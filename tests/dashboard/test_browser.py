@@ -14,7 +14,7 @@ from dashboard import shop
 from dashboard.people import to
 from dashboard.viewer import Viewer
 from service.process import Process
-from strength import runs, some
+from strength import runs
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 
@@ -80,6 +80,7 @@ def test_asks_and_tells_are_seen_as_they_happen(viewer, fresh):
     assert page.get_attribute("#arms-table", "open") is not None  # stays open
 
 
+@pytest.mark.full
 def test_what_has_the_focus_keeps_it_and_what_is_open_stays_open(viewer, fresh):
     made = fresh.ask(10)
     page = viewer.bandit(fresh.title)
@@ -145,6 +146,7 @@ def test_pausing_adding_and_ending_are_asked_twice_and_kept(viewer, fresh):
     ]
 
 
+@pytest.mark.full
 def test_why_is_live_and_can_be_filtered(viewer, fresh):
     page = viewer.bandit(fresh.title, "/why")
     assert page.text_content("#none") == "There is no decision yet."
@@ -164,6 +166,7 @@ def test_why_is_live_and_can_be_filtered(viewer, fresh):
     assert made[2].id in page.text_content("tbody tr")
 
 
+@pytest.mark.full
 def test_a_lost_server_is_said_and_it_comes_back(chromium):
     with stores.folder() as folder, Viewer(chromium, "http://127.0.0.1", silent=False) as viewer:
         store = f"{folder}/lost.db"
@@ -186,6 +189,7 @@ def test_a_lost_server_is_said_and_it_comes_back(chromium):
         assert all("ERR_" in line for line in viewer.said)
 
 
+@pytest.mark.full
 def test_who_is_signed_out_is_told(viewer, opened):
     page = viewer.bandit(BUTTON)
     viewer.context.clear_cookies()
@@ -195,6 +199,7 @@ def test_who_is_signed_out_is_told(viewer, opened):
     assert page.url.startswith(f"{opened.url}/sign-in?next=")
 
 
+@pytest.mark.full
 def test_charts_are_saved_as_png_and_svg_and_tables_as_csv(viewer, tmp_path):
     page = viewer.bandit(BUTTON)
     with page.expect_download() as saved:
@@ -245,6 +250,7 @@ def test_keys_alone_are_enough(chromium, opened, fresh):
         page.wait_for_selector("h1:text-is('Bandits')")
 
 
+@pytest.mark.full
 def test_no_script_is_needed(chromium, opened, fresh):
     with Viewer(chromium, opened.url, java_script_enabled=False) as viewer:
         page = viewer.sign_in(opened.key)
@@ -271,7 +277,8 @@ def test_axe_finds_nothing_on_any_page(chromium, opened, width, scheme):
         assert all("404" in line for line in viewer.said), viewer.said
 
 
-@pytest.mark.parametrize("width", some([360, 768, 1280, 1920], [360]))
+@pytest.mark.full
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
 def test_no_page_is_wider_than_the_screen(viewer, width):
     viewer.page.set_viewport_size({"width": width, "height": 800})
     viewer.silent = False
@@ -317,6 +324,7 @@ def test_what_a_screen_reader_has(viewer):
     )
 
 
+@pytest.mark.full
 def test_names_run_nothing(viewer):
     for name in shop.STRANGE:
         for place in ("", "/why"):
@@ -326,6 +334,7 @@ def test_names_run_nothing(viewer):
     assert viewer.go("/?q=%3Cscript%3E").locator("tbody a").count() == 1
 
 
+@pytest.mark.full
 def test_it_can_be_printed(viewer):
     page = viewer.bandit(BUTTON)
     page.emulate_media(media="print", color_scheme="dark")
@@ -336,6 +345,7 @@ def test_it_can_be_printed(viewer):
     assert page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.full
 def test_the_list_is_live_searched_and_paged(viewer, opened, fresh):
     page = viewer.go("/")
     page.fill("#q", fresh.title)
