@@ -287,7 +287,7 @@ def test_parts_are_sent_again_only_if_they_have_changed(service, admin):
     path = made(service, "moving")
     first = admin.get(to("/live", "moving"))
     asked = service("POST", f"{path}/ask").json()
-    time.sleep(2.0)
+    time.sleep(2.2)
     later = admin.get(to("/live", "moving"), **{"If-None-Match": first.headers["etag"]})
     assert later.status_code == 200
     assert asked["id"] in admin.get(to("/why/live", "moving")).text
@@ -432,7 +432,7 @@ def test_a_service_in_memory_has_pages_too():
         asked = service("POST", f"{path}/ask", json={"n": 40}).json()["decisions"]
         for one in asked:
             service("POST", f"{path}/tell", json={"id": one["id"], "reward": 0.5})
-        time.sleep(1.6)
+        time.sleep(2.1)
         assert ">x<" in person.get("/").text
         assert person.get(to("", "x")).status_code == 200
         assert person.change("x", "pause").status_code == 303

@@ -11,15 +11,17 @@ be asked as often as of late: then counts grow, and the intervals with them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.live import confidence, history
+from brigand.live import confidence
 from brigand.live.decision import plain
 from brigand.live.report import check_support
+from brigand.storage.events import ASK
 from brigand.words import counted
 
 RECENT = 1_000
@@ -80,13 +82,17 @@ def verdict(bandit: Any, level: float, support: tuple[float, float] | None) -> V
         names, steps = [engine.names[row] for row in rows], engine.steps
         ledger = engine.ledger[rows]
     found = Known(*(ledger[name].astype(float) for name in Known._fields))
-    return verdict_of(names, found, _shares(bandit, names, steps), level, ends)
+    return verdict_of(names, found, _shares(bandit, rows, steps), level, ends)
 
 
-def _shares(bandit: Any, names: list[str], steps: int) -> Floats:
-    """Return how often each arm was asked of late."""
-    recent = [arm for page in history.pages(bandit, max(0, steps - RECENT), RECENT) for arm in page["arm"]]
-    return np.array([recent.count(name) / max(1, len(recent)) for name in names])
+def _shares(bandit: Any, rows: list[int], steps: int) -> Floats:
+    """Return how often arms were asked for of late, by their rows."""
+    with bandit._session.apart() as log:
+        found = log.tally_steps(max(0, steps - RECENT), MOST)
+    asked = Counter[int]()
+    for one in found:
+        asked[one.arm] += one.number if one.kind == ASK else 0
+    return np.array([asked[row] / max(1, asked.total()) for row in rows])
 
 
 def verdict_of(

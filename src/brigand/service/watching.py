@@ -25,7 +25,7 @@ from brigand.service.errors import Refused
 from brigand.service.service import Service
 from brigand.words import counted
 
-FRESH = 1.5
+FRESH = 2.0
 """Seconds that what was made is shown."""
 SEGMENTS_FRESH = 15.0
 KEPT = 64
