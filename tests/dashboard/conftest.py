@@ -20,9 +20,7 @@ CHROMIUM = os.environ.get("BRIGAND_TEST_CHROMIUM") or shutil.which("chromium") o
 def chromium():
     """Give a browser; without Chromium, tests that need one are skipped."""
     if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(
-            "there is no Chromium here: install Debian's package chromium, or name it in BRIGAND_TEST_CHROMIUM"
-        )
+        pytest.skip("there is no Chromium: install it, or name one in BRIGAND_TEST_CHROMIUM")
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM)

@@ -22,7 +22,7 @@ PAGES = {
     "list": ("/", 620),
     "bandit": (f"/bandit?name={NAME}", 1250),
     "why": (f"/bandit/why?name={NAME}", 700),
-    "change": (f"/bandit/change?name={NAME}&action=end&arm=%22green%22&note=clear+enough", 480),
+    "change": (f"/bandit/change?name={NAME}&action=end&arm=%22Get+it+today%22&note=clear+enough", 480),
 }
 
 

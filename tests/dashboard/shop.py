@@ -61,10 +61,10 @@ def make(store, decisions=6_000, now=None):
 def button(store, decisions, now, rng):
     """Make the bandit that has all there is to see: a holdout, late rewards, arms that come and go, notes."""
     clock = Clock(now - 28 * DAY)
-    means = {"green": 0.11, "red": 0.06, "blue": 0.08, "orange": 0.13}
+    means = {"Buy now": 0.11, "Buy": 0.06, "Add to basket": 0.08, "Get it today": 0.13}
     policy = br.ForcedExploration(br.Linear())
     with br.Bandit(
-        ["red", "green", "blue"],
+        ["Buy", "Buy now", "Add to basket"],
         policy,
         store=store,
         name="buy button",
@@ -78,9 +78,9 @@ def button(store, decisions, now, rng):
         play(one, clock, means, decisions // 4, 7 * DAY, rng)
         one.note("new prices", by="Ann")
         play(one, clock, means, decisions // 4, 7 * DAY, rng)
-        one.add_arm("orange", by="Ben")
+        one.add_arm("Get it today", by="Ben")
         play(one, clock, means, decisions // 4, 7 * DAY, rng)
-        one.remove_arm("red", by="Ben")
+        one.remove_arm("Buy", by="Ben")
         play(one, clock, means, decisions // 4, 7 * DAY - 600, rng, waiting=0.2)
         clock.now = now - 60
         one.ask(unit="user-123", request="page-7")

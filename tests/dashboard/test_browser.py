@@ -33,7 +33,7 @@ PAGES = {
     "strange": to("", shop.STRANGE[0]),
     "why": to("/why", BUTTON),
     "why, found": to("/why", BUTTON, find="user-123"),
-    "change": to("/change", BUTTON, action="end", arm='"green"', note="clear enough"),
+    "change": to("/change", BUTTON, action="end", arm='"Buy now"', note="clear enough"),
     "done": to("", BUTTON, did="note"),
     "not there": to("", "not there"),
     "sign in": "/sign-in",
