@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-import logging
 import re
 import time
 import xml.etree.ElementTree as ET
@@ -15,13 +14,14 @@ import brigand as br
 from brigand.dashboard import pages
 from brigand.service import keys
 from brigand.service.app import create_dashboard
+from brigand.service.logs import written
 from brigand.service.visitors import COOKIE, FAILURES, Visitor
+from cli.command import brigand
 from dashboard import shop
 from dashboard.people import Person, percent, shown, to
 from service.common import Served, made, served
 
 PLACES = ("", "/live", "/why", "/why/live", "/report")
-KEPT = {"/live", "/why/live"}
 
 
 @pytest.fixture(scope="module")
@@ -360,9 +360,7 @@ def test_answers_are_compressed_and_files_are_kept_by_browsers(admin):
     assert sent + len(gzip.compress(page.content)) < 100_000
 
 
-def test_the_log_has_no_key_and_no_cookie(service, url, capfd):
-    from brigand.service.logs import written
-
+def test_the_log_has_no_key_and_no_cookie(service):
     stream = io.StringIO()
     with written(stream):
         person = Person(service, service.key)
@@ -373,7 +371,6 @@ def test_the_log_has_no_key_and_no_cookie(service, url, capfd):
     assert lines[1]["key"] == service.key.split("_")[1]
     for secret in (service.key.split("_", 2)[2], person.cookie.partition("=")[2], "very private"):
         assert secret not in stream.getvalue()
-    logging.captureWarnings(False)
 
 
 # Without keys, and alone.
@@ -440,6 +437,13 @@ def test_a_service_in_memory_has_pages_too():
         assert service("GET", f"{path}/audit").json()["audit"][-1]["by"] == "dashboard"
         assert person.change("x", "resume", Origin="http://evil.example").status_code == 403
         assert person.get("/", Host="evil.example").status_code == 403
+
+
+def test_the_command_needs_a_store_that_is_there(tmp_path):
+    done = brigand("dashboard", "--store", "nothing.db", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "nothing.db" in done.stderr
+    assert not (tmp_path / "nothing.db").exists()
 
 
 def test_segments_are_side_by_side(tmp_path):
