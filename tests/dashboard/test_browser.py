@@ -278,7 +278,7 @@ def test_axe_finds_nothing_on_any_page(chromium, opened, width, scheme):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+@pytest.mark.parametrize("width", [320, 360, 600, 768, 980, 1280, 1920])
 def test_no_page_is_wider_than_the_screen(viewer, width):
     viewer.page.set_viewport_size({"width": width, "height": 800})
     viewer.silent = False
