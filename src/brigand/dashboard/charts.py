@@ -202,10 +202,10 @@ def lines(
         ticks = nice(low, high, 4)
         text = (lambda value: f"{100 * value:g}%") if share else tick
         left = max(36.0, 12 + max((width_of(text(value)) for value in ticks), default=0.0))
-        frame = Frame(left, end + 16, width - 14, end + 186, (0.0, float(time.steps)), (low, high))
+        frame = Frame(left, end + 32, width - 14, end + 202, (0.0, float(time.steps)), (low, high))
         axis = frame.rows(ticks, text)
         drawn = [piece for curve in curves for piece in _curve(curve, time, frame)]
-        label = element("text", unit, x=frame.left, y=frame.top - 6, class_="tick")
+        label = element("text", unit, x=frame.left, y=frame.top - 20, class_="tick")
         return _over_time([*parts, *axis, *drawn, label], frame, time, title, description, width, key)
 
     return draw

@@ -784,7 +784,7 @@ class Bandit:
         Examples
         --------
         >>> import brigand as br
-        >>> bandit = br.Bandit(["a", "b"], br.UCB1(0, 1), seed=0)
+        >>> bandit = br.Bandit(["a", "b"], br.ThompsonBeta(), seed=0)
         >>> for decision in bandit.ask(40):
         ...     told = bandit.tell(decision, decision.arm == "b")
         >>> found = bandit.verdict()
