@@ -7,6 +7,7 @@ compare ratios, not times.
 import argparse
 import os
 
+import dashboards
 import evaluating
 import fleets
 import growth
@@ -27,7 +28,7 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "fleet"),
+    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "dashboard", "fleet"),
 )
 
 
@@ -56,6 +57,7 @@ def main():
         "replay": lambda: replays.report(out),
         "http": lambda: over_http.report(out),
         "fleet": lambda: fleets.report(out),
+        "dashboard": lambda: dashboards.report(out),
     }
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     out.line(f"Brigand {br.__version__}; the machine's load (1, 5, 15 minutes) at the start: {load}.")

@@ -15,6 +15,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 
 # A room may import itself and the rooms of all lower floors.
 FLOORS = [
+    {"palette"},
     {"errors", "checks", "display", "files", "spec", "stamps", "disk_cache", "citations", "words", "client"},
     {"jit"},
     {"shortcuts"},
@@ -25,6 +26,7 @@ FLOORS = [
     {"simulation"},
     {"testing", "storage", "logs"},
     {"papers", "tuning", "studies", "live"},
+    {"dashboard"},
     {"service"},
     {"cli"},
     {"__main__"},

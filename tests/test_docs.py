@@ -189,6 +189,23 @@ def test_the_shell_lines_on_the_service_run_in_order_in_an_empty_folder(tmp_path
     assert (tmp_path / "button.csv").read_text(encoding="utf-8").count("\n") == 2
 
 
+@pytest.mark.full
+def test_the_shell_lines_on_the_dashboard_run_in_order_in_an_empty_folder(tmp_path):
+    lines = [line for line in shell_lines("docs/dashboard.md") if "pip" not in line]
+    shell(tmp_path, *[line.replace("8766", "8769") for line in lines])
+    assert ">button</bdi>" in (tmp_path / "list.html").read_text(encoding="utf-8")
+    assert "even split" in (tmp_path / "button.html").read_text(encoding="utf-8")
+    assert (tmp_path / "key.txt").read_text(encoding="utf-8").splitlines()[-1].startswith("brg_")
+
+
+@pytest.mark.full
+def test_the_code_on_the_dashboard_prints_what_it_shows(tmp_path):
+    page = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
+    found = {language: block for language, _, block in blocks(page)}
+    (tmp_path / "verdict.py").write_text(found["python"], encoding="utf-8")
+    assert python(tmp_path, "-W", "error", "verdict.py") == found["text"]
+
+
 def a_small(study):
     """Return a study that takes a second."""
     for key, value in (("horizon", "400"), ("replications", "2"), ("instances", "6")):

@@ -191,6 +191,20 @@ def test_the_command_serves_without_the_packages_of_research(tmp_path):
 
 
 @pytest.mark.full
+def test_the_dashboard_and_its_reports_need_no_packages_of_research(tmp_path):
+    """But Jinja2, which the extra of the service brings, and pydantic, which FastAPI does."""
+    without = WITHOUT.format(absent=set(ABSENT) - {"jinja2", "markupsafe", "pydantic"})
+    command = without + COMMAND.format(arguments=["bandit", "create", "x", "--arm", "a", "--arm", "b"])
+    assert python(tmp_path, command).returncode == 0
+    done = python(tmp_path, without + COMMAND.format(arguments=["bandit", "report", "x"]))
+    assert done.returncode == 0, done.stderr
+    done = python(
+        tmp_path, without + "from brigand.service.app import create_dashboard as make; make('brigand.db')"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.full
 def test_serving_needs_no_more_than_its_requirements_and_is_uninstalled_without_a_trace(tmp_path):
     """In an environment of its own, from the package index."""
     venv.create(tmp_path / "venv", with_pip=True)

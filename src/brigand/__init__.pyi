@@ -43,6 +43,7 @@ from .live.fleet import Fleet as Fleet
 from .live.gain import Gain as Gain
 from .live.propensities import propensities as propensities
 from .live.segments import Bandits as Bandits
+from .live.verdict import Verdict as Verdict
 from .logs.arm_means import ArmMeans as ArmMeans, arm_means as arm_means
 from .logs.evaluate import Evaluation as Evaluation, evaluate as evaluate
 from .logs.log import Log as Log

@@ -15,22 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any
 
-COLORS = (
-    "#D55E00",
-    "#0072B2",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#646464",
-    "#7A3B1E",
-    "#332288",
-)
-"""Okabe and Ito's palette without yellow, which is too light on white, and three more.
+from brigand.palette import COLORS
 
-Also the colour-blind tell each from each other.
-"""
 MOST = 12
 """Rows that a table shows."""
 LONGEST = 160

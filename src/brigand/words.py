@@ -12,6 +12,17 @@ INTERVAL = (
 )
 
 
+def visible(text: str) -> str:
+    r"""Return a text on one line: control characters, and what else does not print, as Python escapes.
+
+    Examples
+    --------
+    >>> visible("a" + chr(10) + chr(27) + "b")
+    'a\\n\\x1bb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def counted(number: int, thing: str) -> str:
     """Return ``"1 step"``, ``"2 steps"``.
 

@@ -135,6 +135,7 @@ def _register() -> None:
     app.add_typer(log.app, name="log")
     app.command("replay")(replay.replay)
     app.command("serve")(serve.serve)
+    app.command("dashboard")(serve.dashboard)
     app.add_typer(key.app, name="key")
     app.command("policies")(catalogue.policies)
     app.command("cite")(catalogue.cite)

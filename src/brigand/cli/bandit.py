@@ -434,6 +434,31 @@ def export(
     typer.echo(f"{counted(done, 'decision')} are in {visible(str(file))}")
 
 
+@app.command()
+def report(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="By default the bandit's name, with .html.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Write a report to print or send: one HTML file that needs no other."""
+    checks.package("jinja2", "reports need Jinja2: pip install jinja2.")
+    from brigand.dashboard import pages, view
+    from brigand.files import atomic
+
+    file = out or Path(f"{''.join(c if c.isalnum() or c in '-_ ' else '_' for c in name)[:100]}.html")
+    if not force and os.path.exists(file):
+        raise ResultFileError(f"{str(file)!r} is there already; --force replaces it.")
+    with stoppable("nothing was written"), _opened(store, name) as bandit:
+        watch = view.Watch(bandit, name)
+        html = pages.report(view.view_of(watch, watch.gain()), [view.latest(bandit, 20, None)])
+        with atomic(file) as temporary:
+            temporary.write_text(html, encoding="utf-8", errors="replace")
+    typer.echo(f"the report on {label(name)} is in {visible(str(file))}")
+
+
 @app.command("import")
 def import_(
     name: Name,

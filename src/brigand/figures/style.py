@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
@@ -15,11 +15,12 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from brigand.display import COLORS, notebook
+from brigand.display import notebook
 from brigand.errors import InvalidValueError
 from brigand.figures import text
 from brigand.figures.describe import description
 from brigand.files import atomic
+from brigand.palette import LINES as LINES, Line as Line, line as line
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -49,34 +50,6 @@ SMALL: Any = {
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
 }
-
-
-class Line(NamedTuple):
-    """How one policy, or one arm, is drawn."""
-
-    color: str
-    linestyle: Any
-    marker: str
-
-
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (4, 1, 1, 1)))
-MARKERS = ("^", "s", "o", "D", "v", "P", "X", "*", "<", ">")
-FIRST = (0, 0, 0, 1, 1, 1, 2, 2, 3, 3)
-"""The dashes of the first ten lines: so they can be told apart in grey, too."""
-
-
-def line(place: int) -> Line:
-    """Return the look of the line at `place` in the legend (0, 1, ...).
-
-    The first ten have ten colours. Those that follow have the same colours with other dashes and other
-    markers: forty lines differ in colour or dashes, and two hundred in some way.
-    """
-    color, again = place % len(COLORS), place // len(COLORS)
-    dash = DASHES[(FIRST[color] + again) % len(DASHES)]
-    return Line(COLORS[color], dash, MARKERS[(color + again) % len(MARKERS)])
-
-
-LINES = tuple(line(place) for place in range(len(COLORS)))
 
 
 def write_numbers(axis: Axis, most: int = 6) -> None:

@@ -17,13 +17,13 @@ from brigand.live.memory import MemoryLog
 from brigand.live.settings import Settings
 from brigand.policies.base import Policy
 from brigand.spec import importing_only, modules_of, names_in
-from brigand.storage.events import Event, Found, Logged, Record
+from brigand.storage.events import Event, Found, Logged, Record, Tally
 from brigand.storage.place import Place, store_url
 from brigand.storage.store import BUSY_TIMEOUT, Store, open_store
 
 
-class Log(Protocol):
-    """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
+class Reading(Protocol):
+    """A bandit's log as of one moment: `storage.records.Reading`, or a `MemoryLog`."""
 
     def since(self, seq: int) -> list[Event]: ...  # noqa: D102
     def now(self) -> float: ...  # noqa: D102
@@ -36,7 +36,19 @@ class Log(Protocol):
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]: ...  # noqa: D102
     def found(self, key: str) -> Event | None: ...  # noqa: D102
     def of_kinds(self, *kinds: str) -> Iterator[tuple[int, Event]]: ...  # noqa: D102
+    def last(self) -> int: ...  # noqa: D102
+    def tally(self, after: int, until: int, width: int) -> list[Tally]: ...  # noqa: D102
+    def tally_steps(self, after: int, width: int) -> list[Tally]: ...  # noqa: D102
+    def rewards(self, after: int, until: int) -> list[tuple[Any, ...]]: ...  # noqa: D102
+    def asked_at(self, step: int) -> float | None: ...  # noqa: D102
+    def step_before(self, seq: int) -> int: ...  # noqa: D102
+    def steps_of(self, row: int, after: int, limit: int) -> list[int]: ...  # noqa: D102
     def snapshot(self) -> tuple[int, str] | None: ...  # noqa: D102
+
+
+class Log(Reading, Protocol):
+    """A bandit's log inside a transaction: `storage.records.Writing`, or a `MemoryLog`."""
+
     def append(self, events: Sequence[Event], after: int) -> None: ...  # noqa: D102
     def save(self, seq: int, state: str) -> None: ...  # noqa: D102
     def rebase(self, seq: int, state: str) -> None: ...  # noqa: D102

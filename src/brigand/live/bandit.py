@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from brigand.live.gain import Gain
+    from brigand.live.verdict import Verdict
     from brigand.logs.log import Log
 
 Row = TypeVar("Row")
@@ -771,6 +772,36 @@ class Bandit:
 
         self._settle_overdue()
         return gain(self, level, support)
+
+    def verdict(self, *, level: float = 0.95, support: tuple[float, float] | None = None) -> Verdict:
+        """Return which arm leads, how sure that is, and what is missing, also in words.
+
+        Parameters
+        ----------
+        level : float
+            The probability that no arm is ever called the best one that is not, however often one looks.
+        support : (float, float), optional
+            As in `summary`.
+
+        Returns
+        -------
+        Verdict
+            Of the arms in service: see `brigand.live.verdict`.
+
+        Examples
+        --------
+        >>> import brigand as br
+        >>> bandit = br.Bandit(["a", "b"], br.ThompsonBeta(), seed=0)
+        >>> for decision in bandit.ask(40):
+        ...     told = bandit.tell(decision, decision.arm == "b")
+        >>> found = bandit.verdict()
+        >>> found.leader, found.decided, found.missing
+        ('b', True, 0)
+        """
+        from brigand.live.verdict import verdict
+
+        self._settle_overdue()
+        return verdict(self, level, support)
 
     def log(self) -> Log:
         """Return the decisions that have a reward as a `Log`: to replay policies on, or to evaluate rules.

@@ -49,6 +49,7 @@ from brigand.storage.events import (
     NOTE,
     PART,
     PAUSE,
+    RECORDED as RECORDED,
     REMOVE,
     REPLACE,
     RESUME,
@@ -59,8 +60,6 @@ from brigand.storage.events import (
 
 WAS_EXPLORED = '"explored": true'
 """In the data of a decision, if it was."""
-RECORDED = '{"reason": "recorded: the decision was made elsewhere"'
-"""How the data of one made elsewhere begin: if it was to explore is seen when the policy takes it in."""
 SCHEMA = 2
 """Of an engine's JSON form; since 2 it is without the decisions that wait."""
 AT_ONCE = 4096

@@ -29,6 +29,10 @@ from brigand.live import confidence, history
 from brigand.live.decision import plain
 from brigand.live.report import check_support
 from brigand.logs import sequences
+from brigand.storage.events import ASK, DEFAULT, REPLACE, TELL
+
+BY_CHANCE, ELSEWHERE = 1, 2
+"""Flags of decisions."""
 
 
 class Gain(NamedTuple):
@@ -80,6 +84,61 @@ def gain(bandit: Any, level: float, support: tuple[float, float] | None) -> Gain
     if len(outside):
         raise InvalidValueError(f"support cannot be [{low:g}, {high:g}]: a reward was {float(outside[0])!r}.")
     return gain_of(rewards, by_chance, share, level, (low, high))
+
+
+class Earned:
+    """What `gain` is made of, for those who look often: only what has come since the last look is read.
+
+    Checksums of the log are not looked at.
+
+    Parameters
+    ----------
+    bandit : Bandit
+        With a holdout.
+    """
+
+    def __init__(self, bandit: Any) -> None:
+        self._bandit = bandit
+        self._clear()
+
+    def _clear(self) -> None:
+        self._seq = 0
+        self._reward = np.empty(0)
+        self._flag = np.empty(0, np.int8)
+
+    def gain(self, level: float = 0.95) -> Gain:
+        """Return what the bandit earns now: see `brigand.Bandit.gain`.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        self._refresh()
+        there = ~np.isnan(self._reward) & (self._flag != ELSEWHERE)
+        by_chance = self._flag[there] == BY_CHANCE
+        bandit = self._bandit
+        return gain_of(self._reward[there], by_chance, bandit._settings.holdout, level, bandit._support)
+
+    def _refresh(self) -> None:
+        with self._bandit._session.apart() as log:
+            last = log.last()
+            if last < self._seq:  # a backup was put in place of the store
+                self._clear()
+            found = log.rewards(self._seq, last) if last > self._seq else []
+            self._seq = last
+        if not found:
+            return
+        kinds, steps, values, flags = (np.array(column) for column in zip(*found, strict=True))
+        places = steps.astype(np.int64) - 1
+        more = max(0, int(places.max()) + 1 - len(self._reward))
+        self._reward = np.pad(self._reward, (0, more), constant_values=np.nan)
+        self._flag = np.pad(self._flag, (0, more), constant_values=ELSEWHERE)
+        asked = kinds == ASK
+        self._flag[places[asked]] = flags[asked]
+        for kind in (DEFAULT, TELL, REPLACE):  # in this order, for each decision
+            told = kinds == kind
+            self._reward[places[told]] = values[told].astype(float)
 
 
 def gain_of(

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from brigand.errors import StorageError
 from brigand.live import bases
+from brigand.live.series import Glance, glance
 from brigand.live.status import SAID
 from brigand.storage.events import ADD, REMOVE, RESUME, Overview
 from brigand.storage.place import Place, store_url
 from brigand.storage.records import NAMES
-from brigand.storage.store import open_store
+from brigand.storage.store import Store, open_store
 
 
 class Listed(NamedTuple):
@@ -52,6 +53,42 @@ def bandits(store: Place, after: str | None = None, limit: int | None = None) ->
     """
     with open_store(store_url(store), create=False) as opened:
         return list(map(_listed, opened.overview(after, limit)))
+
+
+class Seen(NamedTuple):
+    """A bandit in a store, and how it does.
+
+    Attributes
+    ----------
+    listed : Listed
+    glance : Glance or None
+        None if its log cannot be read.
+    """
+
+    listed: Listed
+    glance: Glance | None
+
+
+def search(
+    store: Store, text: str, order: str, offset: int, limit: int, since: float
+) -> tuple[list[Seen], int]:
+    """Return some of the bandits whose names hold a text (`Store.search`), and how many there are.
+
+    Raises
+    ------
+    StorageError
+        The store cannot be read.
+    """
+    found, number = store.search(text, order, offset, limit)
+    return [Seen(_listed(one), _glance(store, one.record.id, since)) for one in found], number
+
+
+def _glance(store: Store, number: int, since: float) -> Glance | None:
+    try:
+        with store.reading(number) as log:
+            return glance(log, since)
+    except (StorageError, TypeError, ValueError):
+        return None
 
 
 def _listed(found: Overview) -> Listed:

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Event, Found, Logged, keys_in
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    EXPLORES,
+    HELD_OUT,
+    RECORDED,
+    REPLACE,
+    TELL,
+    Event,
+    Found,
+    Logged,
+    Tally,
+    keys_in,
+)
 
 
 class MemoryLog:
@@ -135,6 +149,71 @@ class MemoryLog:
                 new is not None and new.counted,
                 new and new.at,
             )
+
+    def last(self) -> int:
+        """Return the number of the last event."""
+        return self._dropped + len(self._events)
+
+    def tally(self, after: int, until: int, width: int) -> list[Tally]:
+        """Count decisions and rewards of the events after number `after`, by buckets of steps."""
+        self._index()
+        return self._tally(self._events[max(0, after - self._dropped) : until - self._dropped], width)
+
+    def tally_steps(self, after: int, width: int) -> list[Tally]:
+        """Count the decisions after step `after`."""
+        self._index()
+        first = max(0, after - self._steps_dropped)
+        asks = self._asks[first:]
+        steps = range(self._steps_dropped + first + 1, self._steps_dropped + len(self._asks) + 1)
+        told = [some[step] for some in (self._tells, self._defaults) for step in steps if step in some]
+        return self._tally([*asks, *told], width)
+
+    def _tally(self, events: Iterable[Event], width: int) -> list[Tally]:
+        found: dict[tuple[int, int, str, bool], list[float]] = {}
+        for kind, step, arm, value, counted, at, data in events:
+            if step is None:
+                continue
+            sums = found.setdefault(((step - 1) // width, arm, kind, counted), [0, 0.0, 0, at])
+            before = self._tells[step].value if kind == REPLACE and step in self._tells else None
+            sums[0] += 1
+            sums[1] += (value or 0.0) - (before or 0.0)
+            sums[2] += data.startswith(EXPLORES)
+            sums[3] = min(sums[3], at)
+        return [
+            Tally(*key, int(number), total, int(explored), at)
+            for key, (number, total, explored, at) in found.items()
+        ]
+
+    def rewards(self, after: int, until: int) -> list[tuple[str, int, float | None, int]]:
+        """Return decisions and rewards among the events after number `after`, in order; see the store's."""
+        events = self._events[max(0, after - self._dropped) : until - self._dropped]
+        return [
+            (kind, step, value, 1 if HELD_OUT in data else 2 if data.startswith(RECORDED) else 0)
+            for kind, step, _, value, _, _, data in events
+            if step is not None
+        ]
+
+    def asked_at(self, step: int) -> float | None:
+        """Return when a decision was made, None if it is not there."""
+        self._index()
+        place = step - self._steps_dropped - 1
+        return self._asks[place].at if 0 <= place < len(self._asks) else None
+
+    def step_before(self, seq: int) -> int:
+        """Return the last decision before event number `seq`, 0 if there is none."""
+        before = self._events[: max(0, seq - 1 - self._dropped)]
+        return next((event.step or 0 for event in reversed(before) if event.kind == ASK), 0)
+
+    def steps_of(self, row: int, after: int, limit: int) -> list[int]:
+        """Return the last decisions for an arm after step `after`, the latest first, `limit` at most."""
+        self._index()
+        found: list[int] = []
+        for event in reversed(self._asks):
+            if len(found) == limit or (event.step or 0) <= after:
+                break
+            if event.arm == row:
+                found.append(event.step or 0)
+        return found
 
     def snapshot(self) -> tuple[int, str] | None:
         """Return the number of events that the latest state has seen, and that state."""

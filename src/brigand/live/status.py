@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from brigand.errors import InvalidValueError, NotServingError
 from brigand.live import bases
+from brigand.live.backends import Reading
 from brigand.live.beside import check_value
 from brigand.live.decision import ENDED, Decision
 from brigand.live.engine import Engine
@@ -57,7 +59,13 @@ def audit(bandit: Any) -> list[dict[str, Any]]:
     with bandit._session.apart() as log:
         names = list(bases.names(log.base())[0])
         names += [name_of(event) for _, event in log.arms()]
-        return [_row(event, names) for _, event in log.of_kinds(ADD, REMOVE, *STATUS)]
+        return [row for _, row in audit_rows(log, names)]
+
+
+def audit_rows(log: Reading, names: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the same from a log, with the numbers of the events; names are those of all arms, by row."""
+    for seq, event in log.of_kinds(ADD, REMOVE, *STATUS):
+        yield seq, _row(event, names)
 
 
 def _row(event: Event, names: list[str]) -> dict[str, Any]:

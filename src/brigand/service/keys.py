@@ -23,6 +23,8 @@ from brigand.storage.service_keys import KeyRecord
 from brigand.storage.store import Store, open_store
 
 READ, DECIDE, ADMIN = "read", "decide", "admin"
+SESSION = "session"
+"""The role of what a browser holds for somebody who has signed in with a key: for pages, not the API."""
 ROLES = {READ: {READ}, DECIDE: {DECIDE}, ADMIN: {READ, DECIDE, ADMIN}}
 """What each role may do: see what there is, ask and tell, and all."""
 FORM = re.compile(r"brg_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
@@ -31,6 +33,9 @@ FRESH = 1.0
 USED_EVERY = 60.0
 """Seconds between two notes of when a key was used."""
 DAY = 86400.0
+SIGNED_IN = 0.5
+"""Days that somebody stays signed in."""
+COOKIE = re.compile(r"([0-9a-f]{12})\.([A-Za-z0-9_-]{43})")
 
 
 def digest(secret: str) -> str:
@@ -82,7 +87,7 @@ def all_keys(store: Place) -> list[KeyRecord]:
         The store is not there or cannot be read.
     """
     with open_store(store_url(store), create=False) as opened:
-        return service_keys.keys(opened)
+        return [key for key in service_keys.keys(opened) if key.role != SESSION]
 
 
 def revoke(store: Place, id: str) -> None:
@@ -137,7 +142,9 @@ class Keyring:
         form = FORM.fullmatch(text)
         if form is None:
             return None
-        id, secret = form.groups()
+        return await self._find(*form.groups())
+
+    async def _find(self, id: str, secret: str) -> KeyRecord | None:
         if time.monotonic() - self._read_at > FRESH:
             await self._read()
         for _ in range(2):  # what others read already may be older than a new key
@@ -147,6 +154,48 @@ class Keyring:
         if record is None or not hmac.compare_digest(record.digest, digest(secret)):
             return None
         return record if state(record, now) == "valid" else None
+
+    async def sign_in(self, key: KeyRecord) -> str:
+        """Return what a browser may hold in place of a key: it is known again by all services of the store.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be written.
+        """
+        now, id, secret = time.time(), secrets.token_hex(6), secrets.token_urlsafe(32)
+        until = now + DAY * SIGNED_IN
+        record = KeyRecord(id, digest(secret), SESSION, key.bandit, key.id, now, until)
+        await self._run(service_keys.sign_in, self._store, record)
+        return f"{id}.{secret}"
+
+    async def signed_in(self, cookie: str) -> KeyRecord | None:
+        """Return the key that somebody has signed in with, if it still works, else None.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        form = COOKIE.fullmatch(cookie)
+        found = None if form is None else await self._find(*form.groups())
+        if found is None or found.role != SESSION:
+            return None
+        key = self._known.get(found.label)
+        return key if key is not None and state(key, time.time()) == "valid" else None
+
+    async def sign_out(self, cookie: str) -> None:
+        """Forget what a browser holds.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be written.
+        """
+        form = COOKIE.fullmatch(cookie)
+        if form is not None and await self.signed_in(cookie) is not None:
+            self._known.pop(form[1], None)
+            await self._run(service_keys.drop, self._store, form[1])
 
     async def used(self, key: KeyRecord) -> None:
         """Note that a key was used, if that was not done a moment ago."""

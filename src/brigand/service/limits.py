@@ -54,6 +54,46 @@ class Rate:
         return 0.0 if taken else (1.0 - tokens) / self._rate
 
 
+class Failures:
+    """How often each address has failed of late; after some failures it has to wait.
+
+    Parameters
+    ----------
+    most : int
+        So many failures are let pass in `seconds`.
+    seconds : float
+
+    Examples
+    --------
+    >>> failures = Failures(2, 60.0)
+    >>> failures.add("a", at=0.0), failures.wait("a", at=1.0)
+    (None, 0.0)
+    >>> failures.add("a", at=2.0), failures.wait("a", at=3.0), failures.wait("b", at=3.0)
+    (None, 57.0, 0.0)
+    """
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._failed: OrderedDict[str, list[float]] = OrderedDict()
+
+    def add(self, address: str, at: float | None = None) -> None:
+        """Note a failure."""
+        now = time.monotonic() if at is None else at
+        self._failed[address] = [*self._recent(address, now), now][-self._most :]
+        self._failed.move_to_end(address)
+        if len(self._failed) > BUCKETS:
+            self._failed.popitem(last=False)
+
+    def wait(self, address: str, at: float | None = None) -> float:
+        """Return the seconds that an address has to wait."""
+        now = time.monotonic() if at is None else at
+        recent = self._recent(address, now)
+        return recent[0] + self._seconds - now if len(recent) >= self._most else 0.0
+
+    def _recent(self, address: str, now: float) -> list[float]:
+        return [at for at in self._failed.get(address, ()) if now - at < self._seconds]
+
+
 def retry_after(seconds: float) -> str:
     """Return seconds as HTTP tells them."""
     return str(max(1, math.ceil(seconds)))

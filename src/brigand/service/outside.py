@@ -54,7 +54,8 @@ class Outside:
             nonlocal started, status
             if message["type"] == "http.response.start":
                 started, status = True, message["status"]
-                more = [(b"x-request-id", id.encode()), *HEADERS]
+                given = {name for name, _ in message.get("headers", ())}
+                more = [(b"x-request-id", id.encode()), *(one for one in HEADERS if one[0] not in given)]
                 if status == 413:
                     more.append((b"connection", b"close"))  # what is left of the body is not read
                 message = {**message, "headers": [*message.get("headers", ()), *more]}

@@ -8,11 +8,14 @@ from typing import Any, Protocol
 from brigand.errors import InvalidValueError, NameTakenError, UnknownNameError
 from brigand.live import batch, stores
 from brigand.live.bandit import Bandit
-from brigand.live.listing import bandits
+from brigand.live.listing import Listed, bandits, search
+from brigand.live.series import glance
 from brigand.service.errors import Refused
 from brigand.storage.place import Place, store_url
 from brigand.storage.store import Store, open_store
 
+Found = tuple[list[dict[str, Any]], int]
+"""Bandits, and how many there are in all."""
 BUSY_TIMEOUT = 10.0
 """Seconds that a call waits for other processes; then its answer is 503."""
 
@@ -34,6 +37,8 @@ class Bandits(Protocol):
     def open(self, name: str) -> Bandit: ...  # noqa: D102
     def delete(self, name: str) -> None: ...  # noqa: D102
     def listed(self, after: str | None, limit: int) -> list[dict[str, Any]]: ...  # noqa: D102
+    def search(self, text: str, order: str, offset: int, limit: int, since: float) -> Found: ...  # noqa: D102
+    def names(self, prefix: str, limit: int) -> list[str]: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -45,18 +50,21 @@ class InStore:
     store : str or path
     allow : iterable of str
         Modules that stored policies may need.
+    create : bool
+        Whether the store is made if it is not there.
     """
 
     at_once = False
 
-    def __init__(self, store: Place, allow: Iterable[str] = ()) -> None:
+    def __init__(self, store: Place, allow: Iterable[str] = (), create: bool = True) -> None:
         self._url = store_url(store)
+        self._create = create
         self._allow = list(allow)
         self._store: Store | None = None
 
     def start(self) -> Store:
-        """Open the store, and make it if it is not there."""
-        self._store = open_store(self._url, create=True, busy_timeout=BUSY_TIMEOUT)
+        """Open the store."""
+        self._store = open_store(self._url, create=self._create, busy_timeout=BUSY_TIMEOUT)
         return self._store
 
     def check(self) -> None:
@@ -91,21 +99,33 @@ class InStore:
 
     def listed(self, after: str | None, limit: int) -> list[dict[str, Any]]:
         """Return bandits by name: those after a name, `limit` at most."""
-        return [
-            {
-                "name": found.name,
-                "policy": found.policy,
-                "arms": found.arms,
-                "decisions": found.decisions,
-                "status": "damaged" if found.damaged else found.status,
-            }
-            for found in bandits(self._url, after, limit)
-        ]
+        return [_shown(found) for found in bandits(self._url, after, limit)]
+
+    def search(self, text: str, order: str, offset: int, limit: int, since: float) -> Found:
+        """Return some bandits whose names hold a text, with how they do; and how many there are."""
+        assert self._store is not None
+        found, number = search(self._store, text, order, offset, limit, since)
+        return [_shown(one.listed) | {"glance": one.glance} for one in found], number
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Return names of bandits that begin with a text, `limit` at most."""
+        assert self._store is not None
+        return [name for name in self._store.names(prefix, limit) if name.startswith(prefix)]
 
     def close(self) -> None:
         """Close the store."""
         if self._store is not None:
             self._store.close()
+
+
+def _shown(found: Listed) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "policy": found.policy,
+        "arms": found.arms,
+        "decisions": found.decisions,
+        "status": "damaged" if found.damaged else found.status,
+    }
 
 
 class InMemory:
@@ -144,6 +164,27 @@ class InMemory:
         """Return bandits by name: those after a name, `limit` at most."""
         names = sorted(name for name in self._bandits if after is None or name > after)
         return [self._shown(name, self._bandits[name]) for name in names[:limit]]
+
+    def search(self, text: str, order: str, offset: int, limit: int, since: float) -> Found:
+        """Return some bandits whose names hold a text, with how they do; and how many there are."""
+        names = [name for name in self._bandits.copy() if text.lower() in name.lower()]  # by age
+        if order.endswith("name"):
+            names.sort()
+        elif order.endswith("decisions"):
+            names.sort(key=lambda name: self._shown(name, self._bandits[name])["decisions"])
+        if order.startswith("-"):
+            names.reverse()
+        shown = names[offset : offset + limit]
+        return [self._seen(name, self._bandits[name], since) for name in shown], len(names)
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Return names of bandits that begin with a text, `limit` at most."""
+        return sorted(name for name in self._bandits.copy() if name.startswith(prefix))[:limit]
+
+    def _seen(self, name: str, bandit: Bandit, since: float) -> dict[str, Any]:
+        with bandit._session.apart() as log:
+            found = glance(log, since)
+        return self._shown(name, bandit) | {"glance": found}
 
     def _shown(self, name: str, bandit: Bandit) -> dict[str, Any]:
         rows = bandit.summary(plain=True, removed=True)

@@ -18,6 +18,7 @@ from brigand.service.limits import Rate
 from brigand.service.metrics import Metrics
 from brigand.service.places import Bandits
 from brigand.service.shelf import Held, Shelf
+from brigand.service.visitors import Door
 
 T = TypeVar("T")
 WRITERS = 8
@@ -36,20 +37,32 @@ class Service:
     cors : collection of str
     rate : float or None
         Requests of a key in a second.
+    read_only : bool
+        Whether the pages let nobody change anything.
 
     Attributes
     ----------
     metrics : Metrics
     shelf : Shelf
     gate : Gate
+    door : Door
     """
 
     shelf: Shelf
     gate: Gate
+    door: Door
 
-    def __init__(self, bandits: Bandits, auth: bool, cors: Collection[str], rate: float | None) -> None:
+    def __init__(
+        self,
+        bandits: Bandits,
+        auth: bool,
+        cors: Collection[str] = (),
+        rate: float | None = None,
+        read_only: bool = False,
+    ) -> None:
         self.metrics = Metrics()
         self.bandits = bandits
+        self._read_only = read_only
         self._auth, self._cors, self._rate = auth, cors, Rate(rate)
 
     @asynccontextmanager
@@ -65,6 +78,7 @@ class Service:
                 assert store is not None  # `create_app` has seen to it
                 keyring = Keyring(store, self.read)
             self.gate = Gate(keyring, self._cors, self._rate)
+            self.door = Door(keyring, self._read_only)
             self.shelf = Shelf(self.bandits, self._writers, self._readers, self.metrics)
             try:
                 yield

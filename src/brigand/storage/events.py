@@ -11,6 +11,13 @@ PAUSE, RESUME, END, NOTE = "pause", "resume", "end", "note"
 STATUS = (PAUSE, RESUME, END, NOTE)
 """What is said of the bandit as a whole."""
 
+EXPLORES = '{"explored": true'
+"""How the data of a decision begin, if it explored."""
+HELD_OUT = '"holdout": true'
+"""In the data of a decision, if chance alone made it."""
+RECORDED = '{"reason": "recorded: the decision was made elsewhere"'
+"""How the data of a decision begin that was made elsewhere."""
+
 
 class Event(NamedTuple):
     """One line of a bandit's log.
@@ -170,3 +177,36 @@ class Logged(NamedTuple):
     replaced: float | None = None
     replaced_counted: bool = False
     replaced_at: float | None = None
+
+
+class Tally(NamedTuple):
+    """What was counted of the decisions in one bucket.
+
+    Attributes
+    ----------
+    bucket : int
+        Those of the steps from ``bucket * width + 1`` on.
+    arm : int
+        Row of the arm.
+    kind : str
+        ``"ask"``, ``"tell"``, ``"default"`` or ``"replace"``.
+    counted : bool
+        As in `Event`.
+    number : int
+        How many events.
+    total : float
+        The sum of their values; of ``"replace"``, less the rewards in whose place they are.
+    explored : int
+        How many of ``"ask"`` explored.
+    first_at : float
+        The earliest time of one.
+    """
+
+    bucket: int
+    arm: int
+    kind: str
+    counted: bool
+    number: int
+    total: float
+    explored: int
+    first_at: float

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +13,21 @@ from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.checksums import checksum, fits
-from brigand.storage.events import ADD, ASK, DEFAULT, REPLACE, TELL, Event, Found, Logged, keys_in
+from brigand.storage.events import (
+    ADD,
+    ASK,
+    DEFAULT,
+    EXPLORES,
+    HELD_OUT,
+    RECORDED,
+    REPLACE,
+    TELL,
+    Event,
+    Found,
+    Logged,
+    Tally,
+    keys_in,
+)
 from brigand.storage.schema import BANDITS, BASES, EVENTS, KEYS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
@@ -49,10 +65,12 @@ LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
 IDENTITY = sa.select(_B.uid, _B.definition).where(_B.id == bindparam("bandit"))
 _version = sa.select(SCHEMA.c.version).scalar_subquery()
 SINCE = _of_bandit(EVENTS, *_event, _version).where(_E.seq > bindparam("seq")).order_by(_E.seq)
+_seq = _E.seq + 0
+"""Where SQLite shall find lines by their kind: else it reads all of them, for they lie in this order."""
 _first = sa.select(BASES.c.seq).where(BASES.c.bandit_id == bindparam("bandit")).scalar_subquery()
 ARMS = (
     _of_bandit(EVENTS, *_event, _version)
-    .where(_E.step.is_(None) & (_E.kind == KINDS[ADD]) & (_E.seq > sa.func.coalesce(_first, 0)))
+    .where(_E.step.is_(None) & (_E.kind == KINDS[ADD]) & (_seq > sa.func.coalesce(_first, 0)))
     .order_by(_E.seq)
 )
 PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.seq).limit(bindparam("limit"))
@@ -65,10 +83,62 @@ FOUND = (
     .select_from(_keyed)
     .where((KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.key == bindparam("key")))
 )
-OF_KINDS = (
+OF_KIND = (
     _of_bandit(EVENTS, *_event)
-    .where(_E.kind.in_(bindparam("kinds", expanding=True)) & (_E.seq > bindparam("seq")))
+    .where(_E.step.is_(None) & (_E.kind == bindparam("kind")) & (_seq > bindparam("seq")))
     .order_by(_E.seq)
+    .limit(bindparam("limit"))
+)
+_explores = sa.func.substr(_E.data, 1, len(EXPLORES)) == EXPLORES
+_bucket = ((_E.step - 1) // bindparam("width", type_=sa.BigInteger)).label("bucket")
+
+
+def _tally(*wanted: sa.ColumnElement[bool]) -> Select[Any]:
+    """Return a query that counts: the limit keeps databases from sorting whole lines of the log."""
+    columns = (_bucket, _E.arm, _E.kind, _E.counted, _E.value, _E.at)
+    flag = sa.case((_explores, 1), else_=0).label("explored")
+    line = (
+        _of_bandit(EVENTS, *columns, flag).where(*wanted).limit(sa.literal(10**12, sa.BigInteger)).subquery()
+    )
+    keys = (line.c.bucket, line.c.arm, line.c.kind, line.c.counted)
+    sums = (sa.func.count(), sa.func.sum(line.c.value), sa.func.sum(line.c.explored), sa.func.min(line.c.at))
+    return sa.select(*keys, *sums).group_by(*keys)
+
+
+_part = (_E.seq > bindparam("seq")) & (_E.seq <= bindparam("until"))
+TALLY = _tally(_part, _E.step.is_not(None))
+TALLY_STEPS = _tally(_E.step > bindparam("after"))
+_told = EVENTS.alias("told")
+CORRECTED = (
+    _of_bandit(EVENTS, _bucket, _E.arm, sa.func.sum(_E.value - _told.c.value))
+    .select_from(EVENTS.join(_told, (_told.c.bandit_id == _E.bandit_id) & (_told.c.step == _E.step)))
+    .where((_E.kind == KINDS[REPLACE]) & (_told.c.kind == KINDS[TELL]) & _E.counted)
+    .where(_part)
+    .group_by(sa.literal_column("bucket"), _E.arm)
+)
+_begin = sa.func.substr(_E.data, 1, 100)
+REWARDS = (
+    _of_bandit(
+        EVENTS,
+        _E.kind,
+        _E.step,
+        _E.value,
+        sa.case((_begin.like(f"%{HELD_OUT}%"), 1), (_begin.like(f"{RECORDED}%"), 2), else_=0),
+    )
+    .where(_part & _E.step.is_not(None))
+    .order_by(_E.seq)
+)
+ASKED_AT = _of_bandit(EVENTS, _E.at).where((_E.kind == KINDS[ASK]) & (_E.step == bindparam("step")))
+STEP_BEFORE = (
+    _of_bandit(EVENTS, _E.step)
+    .where((_E.kind == KINDS[ASK]) & (_E.seq < bindparam("seq")))
+    .order_by(_E.seq.desc())
+    .limit(1)
+)
+STEPS_OF = (
+    _of_bandit(EVENTS, _E.step)
+    .where((_E.kind == KINDS[ASK]) & (_E.arm == bindparam("row")) & (_E.step > bindparam("after")))
+    .order_by(_E.step.desc())
     .limit(bindparam("limit"))
 )
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
@@ -227,15 +297,18 @@ class Reading:
         return _read(rows[0], rows[0][-1]) if rows else None
 
     def of_kinds(self, *kinds: str) -> Iterator[tuple[int, Event]]:
-        """Yield the events of some kinds in order, with their numbers.
+        """Yield the events of some kinds that have no step, in order, with their numbers.
 
         Raises
         ------
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
-        codes, after = [KINDS[kind] for kind in kinds], self._begin() - 1
-        while rows := self._tuples(OF_KINDS, kinds=codes, seq=after, limit=PAGE_SIZE):
+        return heapq.merge(*map(self._of_kind, kinds), key=itemgetter(0))
+
+    def _of_kind(self, kind: str) -> Iterator[tuple[int, Event]]:
+        after = self._begin() - 1
+        while rows := self._tuples(OF_KIND, kind=KINDS[kind], seq=after, limit=PAGE_SIZE):
             yield from ((row[-1], _read(row, row[-1])) for row in rows)
             after = rows[-1][-1]
 
@@ -294,6 +367,85 @@ class Reading:
                 _check_decision(row)
             yield rows
             after, limit = rows[-1][0], None if limit is None else limit - len(rows)
+
+    def tally(self, after: int, until: int, width: int) -> list[Tally]:
+        """Count the decisions and rewards of the events after number `after`, by buckets of steps.
+
+        The database counts: a million decisions take about a second, and checksums are not looked at.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        bounds = {"seq": after, "until": until, "width": width}
+        found = _tallies(self._rows(TALLY, **bounds))
+        if any(one.kind == REPLACE and one.counted for one in found):
+            changes = {tuple(row[:2]): row[2] for row in self._rows(CORRECTED, **bounds)}
+            return [
+                one._replace(total=changes.get((one.bucket, one.arm), 0.0)) if one.kind == REPLACE else one
+                for one in found
+            ]
+        return found
+
+    def tally_steps(self, after: int, width: int) -> list[Tally]:
+        """Count the decisions after step `after`, as `tally` does but for what was replaced.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        return _tallies(self._rows(TALLY_STEPS, after=after, width=width))
+
+    def rewards(self, after: int, until: int) -> list[Fields]:
+        """Return the decisions, and their rewards, among the events after number `after`, in order.
+
+        Returns
+        -------
+        list of tuple
+            Kind of event, step, value, and of a decision 1 if it is in the holdout, 2 if it was made
+            elsewhere. Checksums are not looked at.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._tuples(REWARDS, seq=after, until=until)
+        return [(NAMES[kind], step, value, flag) for kind, step, value, flag in rows]
+
+    def asked_at(self, step: int) -> float | None:
+        """Return when a decision was made, None if it is not there.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(ASKED_AT, step=step)
+        return float(rows[0][0]) if rows else None
+
+    def step_before(self, seq: int) -> int:
+        """Return the last decision before event number `seq`, 0 if there is none.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        rows = self._rows(STEP_BEFORE, seq=seq)
+        return int(rows[0][0]) if rows else 0
+
+    def steps_of(self, row: int, after: int, limit: int) -> list[int]:
+        """Return the last decisions for an arm after step `after`, the latest first, `limit` at most.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        return [int(step) for (step,) in self._rows(STEPS_OF, row=row, after=after, limit=limit)]
 
     def arms(self) -> list[tuple[int, Event]]:
         """Return the events that added arms after those that a base has seen, with their numbers.
@@ -448,6 +600,13 @@ def _check_decision(row: Fields) -> None:
         fit &= fits(replaced, KINDS[REPLACE], step, arm, new, new_counted, new_at, new_data)
     if not fit:
         raise StorageError(f"the log is damaged at decision {step!r}: a checksum does not fit.")
+
+
+def _tallies(rows: Sequence[Row]) -> list[Tally]:
+    return [
+        Tally(bucket, arm, NAMES[kind], bool(counted), number, float(total or 0.0), int(explored), first_at)
+        for bucket, arm, kind, counted, number, total, explored, first_at in rows
+    ]
 
 
 def _logged(row: Fields) -> Logged:

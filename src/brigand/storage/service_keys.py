@@ -17,6 +17,8 @@ ALL = sa.select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)
 ADD = KEYS.insert()
 _this = KEYS.c.id == bindparam("key")
 REVOKE = KEYS.update().where(_this & KEYS.c.revoked_at.is_(None)).values(revoked_at=bindparam("at"))
+DROP = KEYS.delete().where(_this)
+OLD = KEYS.delete().where((KEYS.c.role == bindparam("of")) & (KEYS.c.expires_at < bindparam("now")))
 USE = KEYS.update().where(_this).values(used_at=bindparam("at"))
 
 
@@ -95,3 +97,28 @@ def used(store: Store, id: str, at: float) -> None:
     """
     with store.connections.writing() as transaction:
         transaction.run(USE, {"key": id, "at": at})
+
+
+def sign_in(store: Store, record: KeyRecord) -> None:
+    """Keep what a browser holds in place of a key, and drop what has expired of its kind.
+
+    Raises
+    ------
+    StorageError
+        The store cannot be written.
+    """
+    with store.connections.writing() as transaction:
+        transaction.run(OLD, {"of": record.role, "now": record.created_at})
+        transaction.run(ADD, record._asdict())
+
+
+def drop(store: Store, id: str) -> None:
+    """Drop a row.
+
+    Raises
+    ------
+    StorageError
+        The store cannot be written.
+    """
+    with store.connections.writing() as transaction:
+        transaction.run(DROP, {"key": id})

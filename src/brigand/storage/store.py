@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy import URL, bindparam
@@ -31,20 +31,34 @@ SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 FIND = sa.select(BANDITS).where(BANDITS.c.name == bindparam("name"))
 NAMES = sa.select(BANDITS.c.name).order_by(BANDITS.c.name)
 _steps = sa.select(sa.func.max(EVENTS.c.step)).where(EVENTS.c.bandit_id == BANDITS.c.id).scalar_subquery()
-OVERVIEW = (
-    sa.select(BANDITS, _steps, BASES.c.seq, BASES.c.state)
-    .outerjoin(BASES, BASES.c.bandit_id == BANDITS.c.id)
-    .order_by(BANDITS.c.name)
+_OVERVIEW = sa.select(BANDITS, _steps, BASES.c.seq, BASES.c.state).outerjoin(
+    BASES, BASES.c.bandit_id == BANDITS.c.id
 )
-CHANGES = (
-    sa.select(EVENTS.c.bandit_id, EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data)
-    .where(
-        EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True))
-        & EVENTS.c.step.is_(None)
-        & EVENTS.c.kind.in_([KINDS[kind] for kind in (ADD, REMOVE, PAUSE, RESUME, END)])
+OVERVIEW = _OVERVIEW.order_by(BANDITS.c.name)
+_name = BANDITS.c.name
+ORDERS: dict[str, tuple[sa.ColumnElement[Any], ...]] = {
+    "name": (_name.asc(),),
+    "-name": (_name.desc(),),
+    "created": (BANDITS.c.created_at.asc(), _name.asc()),
+    "-created": (BANDITS.c.created_at.desc(), _name.asc()),
+    "decisions": (sa.func.coalesce(_steps, 0).asc(), _name.asc()),
+    "-decisions": (sa.func.coalesce(_steps, 0).desc(), _name.asc()),
+}
+"""Ways to sort bandits: by name, by age, by the number of decisions; with a minus from the other end."""
+OF_STATUS = (ADD, REMOVE, PAUSE, RESUME, END)
+# One query for each kind: else SQLite does not use the index, and reads all lines of each bandit.
+CHANGES = sa.union_all(
+    *(
+        sa.select(EVENTS.c.bandit_id, EVENTS.c.seq, EVENTS.c.kind, EVENTS.c.arm, EVENTS.c.data).where(
+            EVENTS.c.bandit_id.in_(bindparam("bandits", expanding=True))
+            & EVENTS.c.step.is_(None)
+            & (EVENTS.c.kind == KINDS[kind])
+        )
+        for kind in OF_STATUS
     )
-    .order_by(EVENTS.c.bandit_id, EVENTS.c.seq)
-)
+).order_by("bandit_id", "seq")
+FEW = CHUNK // len(OF_STATUS)
+"""Bandits whose changes one query tells."""
 CREATE = BANDITS.insert()
 DELETE = [
     table.delete().where(column == bindparam("bandit"))
@@ -322,19 +336,23 @@ class Store:
         """
         wanted = OVERVIEW if after is None else OVERVIEW.where(BANDITS.c.name > bindparam("after"))
         with self.connections.reading() as transaction:
-            rows = transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
-            found = {
-                id_: Overview(Record(id_, *record), steps or 0, None if seq is None else (seq, state), [])
-                for id_, *record, steps, seq, state in rows
-            }
-            ids = list(found)
-            for start in range(0, len(ids), CHUNK):
-                changes = transaction.rows(CHANGES, {"bandits": ids[start : start + CHUNK]})
-                for id_, seq, *change in changes:
-                    base = found[id_].base
-                    if base is None or seq > base[0]:
-                        found[id_].changes.append(tuple(change))
-        return list(found.values())
+            return _overviews(transaction, wanted.limit(limit), {} if after is None else {"after": after})
+
+    def search(self, text: str, order: str, offset: int, limit: int) -> tuple[list[Overview], int]:
+        """Return some of the bandits whose names hold a text, in one of the `ORDERS`; and how many there are.
+
+        Upper and lower case are the same, those of other letters than A to Z maybe not.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        holds = _name.icontains(text, autoescape=True) if text else sa.true()
+        wanted = _OVERVIEW.where(holds).order_by(*ORDERS[order]).offset(offset).limit(limit)
+        with self.connections.reading() as transaction:
+            count = sa.select(sa.func.count()).select_from(BANDITS).where(holds)
+            return _overviews(transaction, wanted, {}), int(transaction.rows(count, {})[0][0])
 
     @contextmanager
     def writing(self, bandit_id: int) -> Iterator[Writing]:
@@ -369,6 +387,23 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _overviews(
+    transaction: Transaction, wanted: sa.Select[Any], parameters: dict[str, Any]
+) -> list[Overview]:
+    found = {
+        id_: Overview(Record(id_, *record), steps or 0, None if seq is None else (seq, state), [])
+        for id_, *record, steps, seq, state in transaction.rows(wanted, parameters)
+    }
+    ids = list(found)
+    for start in range(0, len(ids), FEW):
+        changes = transaction.rows(CHANGES, {"bandits": ids[start : start + FEW]})
+        for id_, seq, *change in changes:
+            base = found[id_].base
+            if base is None or seq > base[0]:
+                found[id_].changes.append(tuple(change))
+    return list(found.values())
 
 
 def _names(transaction: Transaction, after: str | None = None, limit: int | None = None) -> list[str]:

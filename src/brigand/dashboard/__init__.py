@@ -1,0 +1,1 @@
+"""What people see of live bandits: pages, charts and reports. Knows no HTTP."""

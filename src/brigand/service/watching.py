@@ -1,0 +1,364 @@
+"""What the pages show, kept for a moment: twenty people who look cost as much as one."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import json
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from brigand.dashboard import pages, view
+from brigand.dashboard.charts import spark
+from brigand.dashboard.tables import COUNT, NUMBER, TEXT, TIME, Table, shown
+from brigand.dashboard.view import View, Watch
+from brigand.errors import BrigandError
+from brigand.live.bandit import Bandit
+from brigand.policies.titles import policy_title
+from brigand.service.errors import Refused
+from brigand.service.service import Service
+from brigand.words import counted
+
+FRESH = 2.0
+"""Seconds that what was made is shown."""
+SEGMENTS_FRESH = 15.0
+KEPT = 64
+"""Bandits, and lists, that are kept ready."""
+PATIENCE = 0.5
+"""Seconds that a page waits for the gain, which takes long for millions of decisions."""
+OFTEN = 20.0
+"""What took long is made again only after so many times as long."""
+MOST_SEGMENTS = 20
+PAGE = 25
+"""Bandits on one page of the list."""
+SILENT = 3600.0
+"""Seconds without an ask after which a bandit is called silent."""
+BEING_COUNTED = "It is being counted, and comes in a moment."
+SEGMENT = re.compile(r"(.+)/(\[.*\])", re.DOTALL)
+
+
+class Page(NamedTuple):
+    """A part of a page, ready to be sent.
+
+    Attributes
+    ----------
+    html : Markup
+    packed : bytes
+        The same, compressed.
+    tag : str
+        Another one for another content.
+    """
+
+    html: Any
+    packed: bytes
+    tag: str
+
+    @classmethod
+    def of(cls, html: Any) -> Page:
+        """Return one."""
+        content = html.encode("utf-8", "replace")
+        return cls(html, gzip.compress(content, 5), hashlib.blake2b(content, digest_size=8).hexdigest())
+
+
+class Shared:
+    """Makes what is asked for once for all who ask at the same time, or shortly after.
+
+    Parameters
+    ----------
+    fresh : float
+        Seconds.
+    """
+
+    def __init__(self, fresh: float = FRESH) -> None:
+        self._fresh = fresh
+        self._made: OrderedDict[Any, tuple[float, asyncio.Task[Any]]] = OrderedDict()
+
+    async def get(self, key: Any, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what is kept under a key, made if it is too old."""
+        until, task = self._made.get(key, (-math.inf, None))
+        if task is None or (task.done() and (time.monotonic() >= until or task.exception() is not None)):
+            task = asyncio.ensure_future(self._make(key, make))
+            self._made[key] = math.inf, task
+            self._made.move_to_end(key)
+            while len(self._made) > KEPT:
+                self._made.popitem(last=False)
+        return await asyncio.shield(task)
+
+    def forget(self, key: Any) -> None:
+        """Let what is kept under a key be made anew."""
+        self._made.pop(key, None)
+
+    async def _make(self, key: Any, make: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return await make()
+        finally:
+            if key in self._made:
+                self._made[key] = time.monotonic() + self._fresh, self._made[key][1]
+
+
+class Seen(NamedTuple):
+    """A bandit that is looked at.
+
+    Attributes
+    ----------
+    view : View
+    segments : Table or None
+    page : Page
+    """
+
+    view: View
+    segments: Table | None
+    page: Page
+
+    def table(self, name: str) -> Table | None:
+        """Return a table by its name."""
+        return self.segments if name == "segments" else self.view.table(name)
+
+
+class Watching:
+    """All that is looked at.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._watches: OrderedDict[str, Watch] = OrderedDict()
+        self._gains: dict[str, _Gain] = {}
+        self._views, self._lists, self._others = Shared(), Shared(), Shared()
+        self._segments = Shared(SEGMENTS_FRESH)
+
+    # One bandit.
+
+    async def bandit(self, name: str, alone: bool = False) -> Seen:
+        """Return what is known of a bandit; `alone`: without others that are segments beside it.
+
+        Raises
+        ------
+        Refused
+            There is none of this name.
+        StorageError
+            The store cannot be read.
+        """
+        seen: Seen = await self._views.get((name, alone), lambda: self._see(name, alone))
+        return seen
+
+    def changed(self, name: str) -> None:
+        """Let a bandit be looked at anew."""
+        for key in (name, (name, False), (name, True)):
+            self._views.forget(key)
+
+    async def _see(self, name: str, alone: bool) -> Seen:
+        found = await self._views.get(name, lambda: self._view(name))
+        segments = None if alone else await self._segments.get(name, lambda: self._beside(name))
+        html = await self._service.read(
+            lambda: pages.render("live", view=found, segments=segments, links=pages.Links(name))
+        )
+        return Seen(found, segments, await self._service.read(Page.of, html))
+
+    async def _view(self, name: str) -> View:
+        held = await self._service.shelf.get(name)
+        watch = await self._service.read(held.do, lambda bandit: self._watch(name, bandit))
+        gain = await self._gain(name, watch)
+        found: View = await self._service.read(held.do, lambda bandit: view.view_of(watch, gain))
+        return found
+
+    def _watch(self, name: str, bandit: Bandit) -> Watch:
+        watch = self._watches.get(name)
+        if watch is None or watch.bandit is not bandit:
+            watch = self._watches[name] = Watch(bandit, name)
+            self._gains.pop(name, None)
+        self._watches.move_to_end(name)
+        while len(self._watches) > KEPT:
+            old, _ = self._watches.popitem(last=False)
+            self._gains.pop(old, None)
+        return watch
+
+    async def _gain(self, name: str, watch: Watch) -> Any:
+        """Return the gain, as it was not long ago; or what is said in its place."""
+        if watch.earned is None:
+            return None
+        kept = self._gains.setdefault(name, _Gain())
+        if kept.task is None and time.monotonic() >= kept.until:
+            kept.task = asyncio.ensure_future(self._count(kept, watch))
+        if kept.task is not None:
+            await asyncio.wait({kept.task}, timeout=PATIENCE)
+        return kept.gain
+
+    async def _count(self, kept: _Gain, watch: Watch) -> None:
+        began = time.monotonic()
+        try:
+            kept.gain = await self._service.read(watch.gain)
+        except BrigandError as error:
+            kept.gain = f"It cannot be told: {error}"
+        finally:
+            now = time.monotonic()
+            kept.until, kept.task = now + OFTEN * (now - began), None
+
+    async def _beside(self, name: str) -> Table | None:
+        """Return the bandits of other segments of the same definition as a table, with this one."""
+        base = base_of(name)
+        if base is None:
+            return None
+        names = await self._service.read(self._service.bandits.names, f"{base}/[", MOST_SEGMENTS)
+        rows, links = [], []
+        for other in names:
+            try:
+                held = await self._service.shelf.get(other)
+                rows.append(await self._service.read(held.do, lambda one: view.segment_row(one)))
+            except (BrigandError, Refused):
+                continue
+            rows[-1].insert(0, ", ".join(json.loads(other.removeprefix(f"{base}/"))))
+            links.append(pages.Links(other).page())
+        columns = (("segment", TEXT), *view.SEGMENT_COLUMNS)
+        return Table("segments", f"Segments of {base}", columns, rows, links) if len(rows) > 1 else None
+
+    # Its decisions.
+
+    async def why(self, name: str, arm: str | None, find: str | None) -> tuple[Table, Page]:
+        """Return the last decisions of a bandit, of an arm, or one of them.
+
+        Raises
+        ------
+        Refused
+            There is no bandit of this name.
+        StorageError
+            The store cannot be read.
+        """
+        found: tuple[Table, Page] = await self._others.get(
+            (name, arm, find), lambda: self._why(name, arm, find)
+        )
+        return found
+
+    async def _why(self, name: str, arm: str | None, find: str | None) -> tuple[Table, Page]:
+        held = await self._service.shelf.get(name)
+        table = await self._service.read(
+            held.do,
+            lambda bandit: view.found(bandit, find) if find else view.latest(bandit, 50, arm),
+        )
+        links = pages.Links(name)
+        more = {"find": find} if find else {"arm": pages.packed(arm)} if arm else {}
+        none = "There is no decision yet."
+        if find:
+            none = "No decision has this id, and none was made for such a unit or request."
+        elif arm:
+            none = "None of the last 100,000 decisions was for this arm."
+        html = pages.render("decisions", it=table, csv=links.table("decisions", **more), nothing=none)
+        return table, Page.of(html)
+
+    # All bandits.
+
+    async def bandits(self, text: str, order: str, page: int) -> tuple[Table, Page]:
+        """Return a page of the bandits whose names hold a text.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        found: tuple[Table, Page] = await self._lists.get(
+            (text, order, page), lambda: self._service.read(self._listed, text, order, page)
+        )
+        return found
+
+    def _listed(self, text: str, order: str, page: int) -> tuple[Table, Page]:
+        now = datetime.now(UTC)
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+        found, number = self._service.bandits.search(text, order, (page - 1) * PAGE, PAGE, midnight)
+        rows = [_row(one, now.timestamp()) for one in found]
+        pages_ = max(1, -(-number // PAGE))
+
+        def to(place: int) -> str:
+            return pages.to_list(text, order, place)
+
+        html = pages.render(
+            "bandits",
+            rows=rows,
+            number=number,
+            page=page,
+            pages=pages_,
+            q=text,
+            earlier=to(page - 1) if page > 1 else "",
+            later=to(page + 1) if page < pages_ else "",
+            csv=f"/bandits.csv{to(page)[1:]}",
+        )
+        return _table(rows), Page.of(html)
+
+
+class _Gain:
+    """What a bandit earns, as of not long ago."""
+
+    def __init__(self) -> None:
+        self.gain: Any = BEING_COUNTED
+        self.until = -math.inf
+        self.task: asyncio.Task[None] | None = None
+
+
+def base_of(name: str) -> str | None:
+    """Return the name of the `brigand.Bandits` that a bandit is a segment of, if it looks like one.
+
+    Examples
+    --------
+    >>> base_of('button/["de", "phone"]'), base_of("button"), base_of("button/[1]")
+    ('button', None, None)
+    """
+    form = SEGMENT.fullmatch(name)
+    try:
+        parts = None if form is None else json.loads(form[2])
+    except (ValueError, RecursionError):
+        return None
+    if form is None or not parts or not all(isinstance(part, str) for part in parts):
+        return None
+    return form[1]
+
+
+def _row(found: dict[str, Any], now: float) -> dict[str, Any]:
+    """Return a row of the list, by what `Bandits.search` returns."""
+    glance = found["glance"]
+    last, line = (None, []) if glance is None else (glance.last_at, glance.line)
+    state, since = found["status"], ""
+    if state == "serving" and last is not None and now - last > SILENT:
+        state, since = "silent", f" since {shown(last, TIME)[:16]}"
+    rewards = [value for value in line if not math.isnan(value)]
+    mean = 1000.0 * sum(rewards) / len(rewards) if rewards else math.nan
+    text = shown(mean, NUMBER)
+    return {
+        "name": found["name"],
+        "id": f"b-{hashlib.blake2b(found['name'].encode('utf-8', 'replace'), digest_size=6).hexdigest()}",
+        "link": pages.Links(found["name"]).page(),
+        "state": state,
+        "since": since,
+        "arms": len(found["arms"]),
+        "decisions": found["decisions"],
+        "today": None if glance is None else glance.since,
+        "line": spark(
+            line, f"reward over the last {counted(min(2000, found['decisions']), 'ask')}, now {text}"
+        ),
+        "mean": mean,
+        "reward": text,
+        "last": last,
+        "policy": policy_title(found["policy"]) if found["policy"] else "",
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    columns = (
+        ("bandit", "name", TEXT),
+        ("state", "state", TEXT),
+        ("arms", "arms", COUNT),
+        ("decisions", "decisions", COUNT),
+        ("asks today", "today", COUNT),
+        ("reward per 1,000 rewarded asks", "mean", NUMBER),
+        ("last decision (UTC)", "last", TIME),
+        ("policy", "policy", TEXT),
+    )
+    found = [[row[key] for _, key, _ in columns] for row in rows]
+    return Table("bandits", "Bandits", tuple((title, kind) for title, _, kind in columns), found)
