@@ -20,7 +20,7 @@ def known(told, mean, asked=None):
 
 
 def said(told, mean, shares=None, support=CLICKS, asked=None, level=0.95):
-    names = [f"arm {place}" for place in range(len(told))]
+    names = [f"arm-{place}" for place in range(len(told))]
     shares = np.full(len(told), 1 / len(told)) if shares is None else np.array(shares, float)
     return verdict_of(names, known(told, mean, asked), shares, level, support)
 
@@ -29,9 +29,9 @@ def test_an_arm_is_the_best_once_its_interval_is_above_all_others():
     for n in range(10, 5000, 97):
         found = said([n, n, n], [0.3, 0.5, 0.2])
         lower, upper = intervals(known([n, n, n], [0.3, 0.5, 0.2]), 0.95, CLICKS)
-        assert found.leader == "arm 1"
+        assert found.leader == "arm-1"
         assert found.decided == (lower[1] > max(upper[0], upper[2]))
-        assert found.rivals == tuple(f"arm {arm}" for arm in (0, 2) if upper[arm] >= lower[1])
+        assert found.rivals == tuple(f"arm-{arm}" for arm in (0, 2) if upper[arm] >= lower[1])
         assert (" is the best arm" in found.text) == found.decided
         assert (found.missing == 0) == found.decided
 
@@ -88,19 +88,25 @@ def test_asks_that_get_no_reward_do_not_help():
     ("found", "words"),
     [
         (said([0, 0], [np.nan, np.nan]), "There is no reward yet."),
-        (said([9, 0], [0.5, np.nan]), "There is no reward of arm 1 yet."),
-        (said([9, 9], [0.5, 0.5]), "arm 0 and arm 1 earn the same"),
-        (said([50, 9], [0.5, 0.0], support=ANY), "All rewards of arm 1 were alike"),
-        (said([50, 50], [0.5, 0.4], (1.0, 0.0)), "Of late arm 1 was not asked for"),
+        (said([9, 0], [0.5, np.nan]), "There is no reward of arm-1 yet."),
+        (said([9, 9], [0.5, 0.5]), "arm-0 and arm-1 earn the same"),
+        (said([50, 9], [0.5, 0.0], support=ANY), "All rewards of arm-1 were alike"),
+        (said([50, 50], [0.5, 0.4], (1.0, 0.0)), "Of late arm-1 was not asked for"),
         (said([50, 50], [0.5, 0.4999999], (0.5, 0.5)), "more than a billion asks"),
         (said([50] * 5, [0.5, 0.4, 0.4, 0.4, 0.4]), "all 4 others could be as good or better"),
-        (said([50], [0.5]), "arm 0 is the only arm"),
+        (said([50], [0.5]), "arm-0 is the only arm"),
     ],
 )
 def test_what_cannot_be_foretold_is_said(found, words):
     assert words in found.text
     assert found.missing in (None, 0) or "could be" in words
     assert MOST == 10**9
+
+
+def test_names_of_several_words_are_in_quotes():
+    text = verdict_of(["Buy now", "x" * 99], known([9, 9], [0.5, 0.4]), np.ones(2) / 2, 0.95, CLICKS).text
+    assert text.startswith("“Buy now” leads so far")
+    assert f"but {'x' * 59}… could be" in text
 
 
 def test_the_verdict_of_a_bandit(tmp_path):

@@ -222,4 +222,6 @@ def _listed(names: tuple[str, ...], all_: int) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= 60 else f"{name[:59]}…"
+    """Return a name fit for a sentence: not too long, and in quotes if it has more than one word."""
+    short = name if len(name) <= 60 else f"{name[:59]}…"
+    return short if short.split() == [short] else f"“{short}”"
