@@ -68,7 +68,7 @@ API = {
     ),
     "live": (
         "Live bandits",
-        ["Bandit", "Bandits", "Fleet", "Decision", "Past", "Told", "Gain", "propensities"],
+        ["Bandit", "Bandits", "Fleet", "Decision", "Past", "Told", "Gain", "Verdict", "propensities"],
     ),
     "logs": (
         "Logs",
