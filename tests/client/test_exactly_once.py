@@ -19,7 +19,7 @@ LONG = 120.0
 def test_threads_get_distinct_decisions_and_sums_are_exact():
     service = Service(Faults(0, often=4))
     service.bandits["button"] = ["red", "green"]
-    rounds = runs(20, 1000)
+    rounds = runs(20, 400)
 
     def work(client, number):
         decisions, told = [], []

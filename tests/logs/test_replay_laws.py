@@ -60,7 +60,7 @@ def test_intervals_hold_the_truth(method, name):
     for seed in range(held.shape[1]):
         log = coins(90_000 + seed, ROWS)
         found = br.replay(
-            log, {name: POLICIES[name]}, method=method, replications=5, resamples=50, least=1, seed=seed
+            log, {name: POLICIES[name]}, method=method, replications=2, resamples=50, least=1, seed=seed
         )
         row = found.summary().loc[name]
         true = truth(name, 800, ROWS)[int(row["steps"]) - 1]
