@@ -1,7 +1,9 @@
 """The dashboard in a real browser, as people use it: with a mouse, with keys alone, on a telephone."""
 
 import itertools
+import os
 import re
+import shutil
 import signal
 import time
 
@@ -39,6 +41,56 @@ PAGES = {
     "sign in": "/sign-in",
 }
 LOOKS = [(360, "light"), (1920, "dark"), (360, "dark"), (1920, "light")]
+CHROMIUM = os.environ.get("BRIGAND_TEST_CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Give a browser; without Chromium, tests that need one are skipped.
+
+    It is closed with its module: meanwhile an event loop runs, and there can be no other in this thread.
+    """
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip("there is no Chromium: install it, or name one in BRIGAND_TEST_CHROMIUM")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def opened(chromium):
+    """Give a store of a shop behind a service, and a key: other tests of the process change nothing in it."""
+    with stores.folder() as folder:
+        store = f"{folder}/shop.db"
+        server = Process(store, f"{folder}/log")
+        shop.make(store, runs(600, 6000))
+        shop.many(store, runs(60, 500), runs(2000, 20_000))
+        shop.strange(store)
+        with server:
+            server.key = keys.create(store, "admin")
+            server.store = store
+            with Viewer(chromium, server.url) as first:
+                first.sign_in(server.key)
+                server.state = first.context.storage_state()
+            yield server
+
+
+@pytest.fixture
+def viewer(chromium, opened):
+    """Give somebody who looks at the shop, and is signed in."""
+    with Viewer(chromium, opened.url, storage_state=opened.state) as found:
+        yield found
+
+
+@pytest.fixture
+def fresh(opened):
+    """Give a new bandit of the shop's."""
+    name = f"fresh {os.urandom(4).hex()}"
+    with br.Bandit(["red", "green"], br.ThompsonBeta(), store=opened.store, name=name, seed=0) as bandit:
+        bandit.title = name
+        yield bandit
 
 
 def test_a_wrong_key_is_refused_and_a_right_one_opens(chromium, opened):
