@@ -23,6 +23,7 @@ import hashlib
 import os
 import re
 import secrets
+import time
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -37,8 +38,10 @@ from brigand.studies.kept import LONGEST, DamagedBlockError, Kept
 DIGITS = "0123456789abcdef"
 BEGIN = re.compile(rb'[0-9a-f]{8} \{"brigand": "block"')
 CHUNK = 1 << 20
-AGAIN = 5
-"""So often files are looked for again that somebody has folded meanwhile."""
+AGAIN = 20
+"""So often a block is looked for again that somebody has folded meanwhile, even during the look."""
+PAUSE = 0.005
+"""Seconds before the second time, and so much more before each that follows."""
 
 
 class Place(NamedTuple):
@@ -212,7 +215,7 @@ class Packs:
         ResultFileError
             A file cannot be read.
         """
-        for _ in range(AGAIN):
+        for attempt in range(AGAIN):
             places = self._ranked(key)
             try:
                 for place in places:
@@ -220,14 +223,14 @@ class Packs:
                     if found is not None:
                         return place.kept, *found
             except GoneError:
-                self.look()
-                continue
+                places = []
             if places:
                 where = self._damage[places[0].path, places[0].start]
                 raise DamagedBlockError(
                     f"{where} is damaged: `brigand run`, with the same study and folder, computes it again."
                 )
-            break
+            time.sleep(PAUSE * attempt)
+            self.look()
         raise DamagedBlockError(f"the piece {key} is not in {str(self.folder)!r}: run the study again.")
 
     def _ranked(self, key: str) -> list[Place]:
