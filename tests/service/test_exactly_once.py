@@ -24,9 +24,9 @@ from stores import FULL_KINDS, GIVEN, Server, folder
 from strength import runs
 
 CLIENTS, WRITERS = 16, 32
-ROUNDS = (5, 1000)
-KILLS = (1, 100)
-SERVER_KILLS = (0, 20)
+ROUNDS = (5, 600)
+KILLS = (1, 40)
+SERVER_KILLS = (0, 8)
 
 
 def free_port():
