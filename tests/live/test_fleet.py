@@ -167,8 +167,18 @@ def test_files_that_are_no_fleets_are_refused(tmp_path):
         about["policy"]["type"] = "os:system"
         file.attrs["brigand fleet"] = json.dumps(about)
 
-    for change in (leader, open_decisions, shorter, another_policy, a_module):
+    def a_seed(file):
+        about = json.loads(file.attrs["brigand fleet"])
+        file.attrs["brigand fleet"] = json.dumps(about | {"seed": -1})
+
+    for change in (leader, open_decisions, shorter, another_policy, a_module, a_seed):
         changed(change)
+    fleet.save(path)
+    content = path.read_bytes()
+    for length in (0, 100, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(br.ResultFileError):
+            br.Fleet.load(path)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from brigand.shortcuts import unpack
 from brigand.spec import importing_only
 
 FORMAT = 1
+NEEDS = "files of fleets need h5py: pip install h5py."
 TABLES = ("headers", "arms", "memory", "last", "open", "states", "halves")
 """What a fleet's state is."""
 PAGE = 4096
@@ -207,11 +208,12 @@ class Fleet:
 
         Raises
         ------
+        MissingPackageError
+            h5py is not installed.
         OSError
             It cannot be written.
         """
-        import h5py
-
+        h5py = checks.package("h5py", NEEDS)
         about = {
             "format": FORMAT,
             "policy": self.policy.to_json(),
@@ -247,8 +249,7 @@ class Fleet:
         ResultFileError
             It is no fleet, holds no state that can be, or was saved by another version or kind of machine.
         """
-        import h5py
-
+        h5py = checks.package("h5py", NEEDS)
         path, shown = Path(path), repr(str(path))
         try:
             with h5py.File(path, "r") as file:
@@ -259,11 +260,16 @@ class Fleet:
                     policy = Policy.from_json(about["policy"])
                 fleet = cls.__new__(cls)
                 fleet._prepare(
-                    policy, checks.integer("arms", about["n_arms"], 1), about["seed"], about["horizon"]
+                    policy,
+                    checks.integer("arms", about["n_arms"], 1),
+                    checks.integer("seed", about["seed"], 0, MAX_SEED),
+                    about["horizon"],
                 )
                 likes = fleet._fresh(0, 0)
                 fleet._tables = {name: _table(path, file[name], like, mapped) for name, like in likes.items()}
-        except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except ResultFileError:
+            raise
+        except (OSError, LookupError, TypeError, ValueError, RuntimeError) as error:  # of h5py, for damage
             raise ResultFileError(f"{shown} holds no fleet: {error}") from error
         fleet._check(shown)
         return fleet
