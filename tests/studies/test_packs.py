@@ -13,7 +13,7 @@ import pytest
 
 import brigand as br
 from brigand.studies import kept
-from brigand.studies.packs import DIGITS, Packs
+from brigand.studies.packs import DIGITS, Packs, _files
 from strength import runs
 from studies.packed import alone, blocks, files
 
@@ -116,6 +116,28 @@ def test_several_add_and_fold_at_once(tmp_path, whole):
         sys.setswitchinterval(before)
     assert failed == []
     assert files(folder) == whole(range(5 * each // 2))
+
+
+def test_a_log_that_is_taken_during_a_look_is_forgotten(tmp_path, monkeypatch):
+    """Somebody adds to it, so it is read on; and it has another name before it is opened."""
+    writer = Packs(tmp_path / "pieces")
+    numbers = [n for n in range(100) if block(n)[0][0] == "a"][:2]
+    writer.add(*block(numbers[0]))
+    reader = Packs(tmp_path / "pieces")
+    writer.add(*block(numbers[1]))
+
+    def taken(folder):
+        yield from list(_files(folder))
+        for log in folder.glob("*.log"):
+            log.replace(log.with_suffix(".part"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("brigand.studies.packs._files", taken)
+        reader.look()
+    for number in numbers:
+        key, content = block(number)
+        _, line, payload = reader.content(key)
+        assert line + payload == content
 
 
 class Killed(BaseException):

@@ -136,7 +136,8 @@ class Packs:
             with path.open("rb") as file:
                 self._read_lines(file, path)
         except FileNotFoundError:
-            self._read.pop(path, None)
+            if path in self._read:
+                self._forget([path], self._places)
         except OSError as error:
             raise ResultFileError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
 
