@@ -11,6 +11,7 @@ import dashboards
 import evaluating
 import fleets
 import growth
+import late_rewards
 import long_logs
 import many_pieces
 import others
@@ -27,7 +28,7 @@ import brigand as br
 import stores
 
 PARTS = (
-    *("speed", "plain", "growth", "skip", "peers", "start", "memory"),
+    *("speed", "plain", "growth", "skip", "late", "peers", "start", "memory"),
     *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "dashboard", "fleet"),
 )
 
@@ -45,6 +46,7 @@ def main():
         "plain": lambda: speed.report_plain(out),
         "growth": lambda: growth.report(out, options.repetitions),
         "skip": lambda: skipping.report(out, options.repetitions),
+        "late": lambda: late_rewards.report(out, options.repetitions),
         "peers": lambda: others.report(out, options.repetitions),
         "evaluate": lambda: evaluating.report(out),
         "start": lambda: processes.report_start(out),

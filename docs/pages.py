@@ -30,7 +30,10 @@ FAMILIES = {
 }
 PROBLEMS = ("Bernoulli", "Gaussian", "unequal Gaussian", "heavy tails", "changes")
 API = {
-    "simulation": ("Simulation", ["simulate", "Results", "trace", "rare_regret", "RareRegret"]),
+    "simulation": (
+        "Simulation",
+        ["simulate", "Conditions", "Arrivals", "Results", "trace", "rare_regret", "RareRegret"],
+    ),
     "environments": (
         "Environments and rewards",
         [
@@ -43,6 +46,7 @@ API = {
             "Empirical",
             "ExponentialReward",
             "FiniteSupport",
+            "Geometric",
             "Gaussian",
             "Pareto",
             "Poisson",

@@ -107,6 +107,15 @@ def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
 
 
 @pytest.mark.full
+def test_the_page_on_late_rewards_runs_and_prints_what_it_shows(tmp_path):
+    found = list(blocks((PAGE.parent / "late.md").read_text(encoding="utf-8")))
+    code = [block for language, _, block in found if language == "python"]
+    (tmp_path / "late.py").write_text("".join(code).replace("print(late.summary())\n", ""), encoding="utf-8")
+    (shown,) = (block for language, _, block in found if language == "text")
+    assert python(tmp_path, "-W", "error", "late.py") == shown
+
+
+@pytest.mark.full
 def test_the_page_on_logs_runs_in_order_and_prints_what_it_shows(tmp_path):
     page = (PAGE.parent / "logs.md").read_text(encoding="utf-8")
     found = list(blocks(page))

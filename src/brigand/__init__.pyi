@@ -14,6 +14,7 @@ from .environments.discrete import (
     Bernoulli as Bernoulli,
     Empirical as Empirical,
     FiniteSupport as FiniteSupport,
+    Geometric as Geometric,
     Poisson as Poisson,
 )
 from .environments.distribution import Distribution as Distribution
@@ -64,6 +65,7 @@ from .policies.forced.sequences import (
     Power as Power,
     Sequence as Sequence,
 )
+from .simulation.conditions import Arrivals as Arrivals, Conditions as Conditions
 from .simulation.rare import RareRegret as RareRegret, rare_regret as rare_regret
 from .simulation.results import Results as Results
 from .simulation.run import simulate as simulate

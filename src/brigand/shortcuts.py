@@ -430,7 +430,7 @@ def wind(*streams: Sequence[Start]) -> Iterator[tuple[slice, tuple[Any, ...]]]:
     Parameters
     ----------
     *streams : sequence of (state, increment)
-        Where each replication's generator is to start. One or two streams.
+        Where each replication's generator is to start. One to three streams.
 
     Yields
     ------
@@ -461,15 +461,14 @@ def wind(*streams: Sequence[Start]) -> Iterator[tuple[slice, tuple[Any, ...]]]:
 _OF_THREAD = threading.local()
 
 
-def _tapes() -> tuple[Tape, Tape]:
-    """Return this thread's two tapes.
+def _tapes() -> tuple[Tape, ...]:
+    """Return this thread's three tapes.
 
     They are kept, because a generator costs compiled code 50 microseconds when it first meets it.
     """
     if not hasattr(_OF_THREAD, "tapes"):
-        first, second = _twins()
-        _OF_THREAD.tapes = (Tape.of(first), Tape.of(second))
-    found: tuple[Tape, Tape] = _OF_THREAD.tapes
+        _OF_THREAD.tapes = tuple(Tape.of(np.random.Generator(np.random.PCG64(1))) for _ in range(3))
+    found: tuple[Tape, ...] = _OF_THREAD.tapes
     return found
 
 

@@ -16,6 +16,7 @@ from brigand import (
     ExponentialReward,
     FiniteSupport,
     Gaussian,
+    Geometric,
     InvalidValueError,
     Pareto,
     Poisson,
@@ -54,6 +55,8 @@ DISCRETE = {
     "Poisson(0.05)": (Poisson(0.05), stats.poisson(0.05)),
     "Poisson(3)": (Poisson(3), stats.poisson(3)),
     "Poisson(400)": (Poisson(400), stats.poisson(400)),
+    "Geometric(0.1)": (Geometric(0.1), stats.geom(1 / 1.1, loc=-1)),
+    "Geometric(500)": (Geometric(500), stats.geom(1 / 501, loc=-1)),
     "FiniteSupport, equal chances": (
         FiniteSupport([4, -1, 0.5]),
         stats.rv_discrete(values=([-1, 0.5, 4], [1 / 3] * 3)),
@@ -238,6 +241,16 @@ def test_rewards_are_scipys_quantiles_to_the_last_bit_of_the_uniform_number(name
     np.testing.assert_allclose(drawn_at(reward, uniforms), expected, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["Geometric(0.1)", "Geometric(500)"])
+def test_geometric_rewards_are_scipys_quantiles(name):
+    reward, law = DISCRETE[name]
+    uniforms = uniform_grid()
+    uniforms = uniforms[(uniforms > 0) & (uniforms < 1 - 1e-9)]  # beyond, SciPy has too few digits
+    np.testing.assert_array_equal(drawn_at(reward, uniforms), law.ppf(uniforms))
+    assert drawn_at(reward, np.array([0.0])) == 0
+    assert drawn_at(Geometric(0), EDGES).max() == 0
+
+
 @pytest.mark.parametrize("name", ["Poisson(0.05)", "Poisson(3)", "Poisson(400)"])
 def test_poisson_rewards_are_scipys_quantiles(name):
     reward, law = DISCRETE[name]
@@ -392,6 +405,9 @@ BAD = [
     (ExponentialReward, (0,), "> 0, not 0"),
     (ExponentialReward, (-1,), "-1"),
     (ExponentialReward, (True,), "True"),
+    (Geometric, (-1,), "-1"),
+    (Geometric, (2e9,), "2000000000.0"),
+    (Geometric, (math.nan,), "nan"),
     (Poisson, (0,), "not 0"),
     (Poisson, (-3,), "-3"),
     (Poisson, (2e9,), "2000000000.0"),

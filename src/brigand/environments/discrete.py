@@ -85,6 +85,30 @@ class Poisson(Distribution):
 
 
 @dataclass(frozen=True)
+class Geometric(Distribution):
+    """The number of failures before the first success, with this mean in [0, 1e9]: 0, 1, 2, ...
+
+    A trial succeeds with probability 1 / (1 + mean).
+    """
+
+    mean: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._keep(mean=checks.number("Geometric's mean", self.mean, 0.0, 1e9))
+
+    @property
+    def variance(self) -> float:
+        return float(self.mean) * (1 + self.mean)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, math.inf if self.mean > 0 else 0.0)
+
+    def law(self) -> Law:
+        return Law(draw.GEOMETRIC, 1 / math.log1p(1 / self.mean) if self.mean > 0 else 0.0)
+
+
+@dataclass(frozen=True)
 class FiniteSupport(Distribution):
     """Each of `values` with its probability.
 

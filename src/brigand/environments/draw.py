@@ -13,7 +13,7 @@ from typing import Any
 
 from brigand.jit import kernel
 
-BERNOULLI, AFFINE, EXPONENTIAL, PARETO, NORMAL, CHOICE, DISCRETE, SPLINE = range(8)
+BERNOULLI, AFFINE, EXPONENTIAL, PARETO, NORMAL, CHOICE, DISCRETE, SPLINE, GEOMETRIC = range(9)
 NORMALS = (NORMAL,)
 """The kinds that use the standard normal number; all others use the uniform one."""
 
@@ -52,6 +52,8 @@ def draw(law: Any, table: Any, uniform: float, normal: float) -> float:
         return table[law["start"] + int(uniform * law["size"])]
     if kind == DISCRETE:
         return discrete(law, table, uniform)
+    if kind == GEOMETRIC:
+        return float(math.floor(-law["a"] * math.log(1.0 - uniform)))  # 1 - uniform is exact
     return spline(law, table, uniform)
 
 

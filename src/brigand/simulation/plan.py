@@ -16,6 +16,7 @@ from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 from brigand.policies.given import policies_of
 from brigand.rng import check_seed
+from brigand.simulation.conditions import Conditions
 
 CHECKPOINTS_PER_DECADE = 24
 LARGEST_SUM = 1e298
@@ -38,6 +39,8 @@ class Plan:
     seed : int
     checkpoints : int64 array
         The steps at which pulls are recorded, increasing; the last is T.
+    conditions : Conditions
+        When rewards come, and which arms are there.
     """
 
     environment: Environment
@@ -46,6 +49,7 @@ class Plan:
     replications: tuple[int, ...]
     seed: int
     checkpoints: NDArray[np.int64]
+    conditions: Conditions = Conditions()
 
 
 class Runs(NamedTuple):
@@ -75,6 +79,7 @@ def make_plan(
     replications: int | Iterable[int],
     seed: int | None,
     checkpoints: Sequence[int] | None,
+    conditions: Conditions | None = None,
 ) -> Plan:
     """Validate the arguments of `simulate` and return the plan.
 
@@ -89,13 +94,19 @@ def make_plan(
         raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
     horizon = checks.steps("horizon", horizon)
     check_sum("the environment", environment.reach, horizon)
+    checked = _check_policies(policies, environment)
+    conditions = Conditions() if conditions is None else conditions
+    conditions.check(environment, horizon)
+    for name, policy in checked.items():
+        conditions.check_policy(name, policy)
     return Plan(
         environment,
-        _check_policies(policies, environment),
+        checked,
         horizon,
         _check_replications(replications),
         check_seed(seed),
         default_checkpoints(horizon) if checkpoints is None else _check_checkpoints(checkpoints, horizon),
+        conditions,
     )
 
 

@@ -48,8 +48,9 @@ class Results:
         ``pulls`` (policy, replication, step, arm): cumulative pulls.
         ``forced`` (policy, replication, arm): forced pulls by the last step; NaN for policies that do not
         count them. Coordinates: names of policies with the ``method`` by which they were run
-        (``"step"`` or ``"skip"``), numbers of replications, steps (from 1), arms (from 0).
-        Attributes: ``environments`` and ``policies`` as JSON, ``seed``, ``horizon``, versions, date.
+        (``"step"``, ``"skip"``, or ``"late"``), numbers of replications, steps (from 1), arms (from 0).
+        Attributes: ``environments``, ``conditions`` and ``policies`` as JSON, ``seed``, ``horizon``,
+        versions, date.
     """
 
     def __init__(self, dataset: xr.Dataset | Callable[[], xr.Dataset]) -> None:
@@ -420,6 +421,7 @@ def configuration_of(plan: Plan) -> str:
         plan.replications,
         plan.seed,
         plan.checkpoints.tolist(),
+        *([] if plan.conditions.is_plain else [plan.conditions.to_json()]),
     ]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
@@ -431,6 +433,7 @@ def _provenance(plan: Plan) -> dict[str, Any]:
         "brigand_version": importlib.metadata.version("brigand"),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "environments": json.dumps([plan.environment.to_json()]),
+        "conditions": json.dumps(plan.conditions.to_json()),
         "policies": json.dumps({name: policy.to_json() for name, policy in plan.policies.items()}),
         "horizon": plan.horizon,
         "seed": str(plan.seed),

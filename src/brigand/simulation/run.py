@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from brigand.display import progress_of
+from brigand.environments.distribution import Distribution
 from brigand.environments.environment import Environment
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
+from brigand.simulation.conditions import Arrivals, Conditions
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.results import Results
 from brigand.simulation.step import Runner
@@ -42,6 +44,11 @@ def simulate(
     workers: int | None = None,
     checkpoints: Sequence[int] | None = None,
     realized: bool = False,
+    delay: int | Distribution | Sequence[int | Distribution] = 0,
+    lost: float | Sequence[float] = 0.0,
+    batch: int = 1,
+    arms: Arrivals | None = None,
+    pending: str = "ignored",
     progress: Callable[[int, int], None] | bool | None = None,
 ) -> Results:
     """Run every policy in the environment and return pulls and pseudo-regret.
@@ -71,6 +78,12 @@ def simulate(
     realized : bool
         Record ``realized_regret``, too, from the rewards that were earned. Its expectation is that of the
         pseudo-regret, and it is noisier. Not for policies that skip: their rewards are not all drawn.
+        Rewards that come late or never were earned.
+    delay, lost, batch, arms, pending
+        How many steps after its pull a reward comes, how often never, how many arms are chosen at once,
+        which are there, and what a policy makes of pulls whose rewards have not come: see
+        `brigand.Conditions`. Delays and losses have random numbers of their own, the same for all policies.
+        Regret is against the best arm that is there.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` with numbers of runs, from the calling thread. By default a
         notebook shows a bar if the runs take more than half a second; with False nothing is shown.
@@ -99,7 +112,8 @@ def simulate(
     >>> int(res.dataset["pulls"].sel(policy="FE", step=1000).sum())
     10000
     """
-    plan = make_plan(environment, policies, horizon, replications, seed, checkpoints)
+    conditions = Conditions(delay, lost, batch, arms, pending)
+    plan = make_plan(environment, policies, horizon, replications, seed, checkpoints, conditions)
     threads = check_workers(workers)
     shape = (len(plan.policies), len(plan.replications), len(plan.checkpoints))
     regret = np.empty(shape)
@@ -135,7 +149,7 @@ def simulate(
 
 def _warn_of_length(plan: Plan, methods: Sequence[str], threads: int) -> None:
     """Say beforehand if the runs will take long, and which need not."""
-    stepped = [name for name, how in zip(plan.policies, methods, strict=True) if how == "step"]
+    stepped = [name for name, how in zip(plan.policies, methods, strict=True) if how != "skip"]
     each = plan.horizon * len(plan.replications)
     # Runs are given to threads as they are: one takes its time on one thread.
     seconds = SECONDS * max(plan.horizon, each * len(stepped) / threads) if stepped else 0.0
@@ -143,7 +157,7 @@ def _warn_of_length(plan: Plan, methods: Sequence[str], threads: int) -> None:
         return
     from brigand.simulation.skip_ahead import can_skip
 
-    quick = [name for name in stepped if can_skip(plan.policies[name])]
+    quick = [name for name in stepped if plan.conditions.is_plain and can_skip(plan.policies[name])]
     hint = f" method='skip' takes seconds for {', '.join(map(repr, quick))}." if quick else ""
     warnings.warn(
         f"{each * len(stepped):.3g} steps, one by one, take about {duration(seconds)}: some "
@@ -153,7 +167,7 @@ def _warn_of_length(plan: Plan, methods: Sequence[str], threads: int) -> None:
 
 
 def choose_methods(plan: Plan, method: str) -> list[str]:
-    """Return how each policy is run.
+    """Return how each policy is run: ``"step"``, ``"skip"``, or ``"late"`` where conditions are not plain.
 
     Raises
     ------
@@ -164,6 +178,13 @@ def choose_methods(plan: Plan, method: str) -> list[str]:
     """
     if method not in ("step", "skip", "auto"):
         raise UnknownNameError("method", method, ("step", "skip", "auto"))
+    if not plan.conditions.is_plain:
+        if method == "skip":
+            raise InvalidValueError(
+                "rewards that come late or never, batches, and arms that come and go cannot be skipped: use "
+                "method='step'."
+            )
+        return ["late"] * len(plan.policies)
     if method == "step":
         return ["step"] * len(plan.policies)
     from brigand.simulation.skip_ahead import can_skip
@@ -178,9 +199,13 @@ def choose_methods(plan: Plan, method: str) -> list[str]:
 
 
 def runner_of(method: str) -> Any:
-    """Return the class that runs policies by a method: skipping is loaded only where it is used."""
+    """Return the class that runs policies by a method: what is rare is loaded only where it is used."""
     if method == "step":
         return Runner
+    if method == "late":
+        from brigand.simulation.late import LateRunner
+
+        return LateRunner
     from brigand.simulation.skip_ahead import SkipRunner
 
     return SkipRunner

@@ -11,7 +11,11 @@ from brigand import stamps
 from brigand.policies.base import Policy
 
 _ENVIRONMENTS = tuple(f"brigand.environments.{name}" for name in ("continuous", "discrete", "instances"))
-_SIMULATORS = {"step": "brigand.simulation.step", "skip": "brigand.simulation.skip_ahead"}
+_SIMULATORS = {
+    "step": "brigand.simulation.step",
+    "skip": "brigand.simulation.skip_ahead",
+    "late": "brigand.simulation.late",
+}
 
 
 def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> str:
@@ -24,7 +28,7 @@ def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> s
     ----------
     policy : Policy
         Of this package, or a user's; with it go the settings that are classes or functions of the user's.
-    method : {"step", "skip"}
+    method : {"step", "skip", "late"}
     *functions : callable
         Others whose source counts.
     """

@@ -17,6 +17,7 @@ from brigand.environments.environment import Environment, read_environment
 from brigand.environments.instances import random_environment
 from brigand.errors import BrigandError, UnknownNameError
 from brigand.policies.base import Policy
+from brigand.simulation.conditions import Conditions
 from brigand.simulation.plan import default_checkpoints, make_plan
 from brigand.simulation.run import choose_methods
 from brigand.studies.configuration import Configuration
@@ -35,7 +36,8 @@ class Problem:
     name : str
     horizon : int
     recipe : dict
-        JSON: ``{"environment": ...}``, or ``{"random": ...}`` with the arguments of `random_environment`.
+        JSON: ``{"environment": ...}``, or ``{"random": ...}`` with the arguments of `random_environment`;
+        and ``"conditions"``, if they are not plain.
     instances : int
         How many environments.
     swept : dict
@@ -84,7 +86,7 @@ class Study:
     problems : tuple of Problem
     policies : tuple of NamedPolicy
     methods : dict of (str, str) to str
-        How a policy is run on a problem where it plays, by their names: ``"step"`` or ``"skip"``.
+        How a policy is run on a problem where it plays, by their names: ``"step"``, ``"skip"`` or ``"late"``.
     """
 
     file: StudyFile
@@ -115,6 +117,11 @@ def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> Envir
     random = recipe["random"]
     make = _kept if random["arms"] * random["phases"] <= KEPT_ARMS else random_environment
     return make(random["family"], random["arms"], horizon, random["phases"], random["seed"] + instance)
+
+
+def conditions_of(recipe: dict[str, Any]) -> Conditions:
+    """Return the conditions of a problem's recipe."""
+    return Conditions.from_json(recipe["conditions"]) if "conditions" in recipe else Conditions()
 
 
 def expand(file: StudyFile, source: Source) -> Study:
@@ -187,6 +194,7 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
     horizons = file.horizon if isinstance(file.horizon, list) else [file.horizon]
     for i, entry in enumerate(file.environments):
         place: Place = ("environments", i)
+        conditions = _conditions(entry, place)
         for settings, where in variants(entry.sweep, place):
             label = entry.name or _default_name(entry, settings, i)
             if entry.random is None:
@@ -195,6 +203,8 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
             else:
                 fixed = None
                 recipe, instances = _random(entry.random, settings, where)
+            if not conditions.is_plain:
+                recipe["conditions"] = conditions.to_json()
             for horizon in horizons:
                 named = settings | ({"T": horizon} if len(horizons) > 1 else {})
                 first = fixed or _at(place, partial(environment_of, recipe, horizon, 0))
@@ -227,6 +237,13 @@ def _fixed(entry: EnvironmentEntry, place: Place, source: Source) -> Environment
             at = (*place, "phases", p, k) if entry.phases else (*place, "arms", k)
             _at(at, partial(Distribution.from_json, arm))
     return _at((*place, "starts" if entry.phases else "arms"), partial(Environment.from_json, data))
+
+
+def _conditions(entry: EnvironmentEntry, place: Place) -> Conditions:
+    """Return when rewards come, and which arms are there."""
+    given = entry.conditions or {}
+    at = (*place, "conditions")
+    return _at(at, partial(Conditions.from_json, {**given, "type": "Conditions"}))
 
 
 def _default_name(entry: EnvironmentEntry, settings: dict[str, Any], i: int) -> str:
@@ -276,7 +293,10 @@ def _methods(
                 continue
             where = f"{named.name!r} in {problem.name!r}: "
             try:
-                plan = make_plan(environment, {named.name: named.policy}, problem.horizon, 1, 0, None)
+                conditions = conditions_of(problem.recipe)
+                plan = make_plan(
+                    environment, {named.name: named.policy}, problem.horizon, 1, 0, None, conditions
+                )
                 (methods[problem.name, named.name],) = choose_methods(plan, file.method)
                 named.policy.informed(environment).parameters(environment.n_arms, problem.horizon)
             except BrigandError as error:

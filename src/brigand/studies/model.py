@@ -81,6 +81,12 @@ class EnvironmentEntry(Part):
     )
     starts: list[Steps] | None = Field(None, description="First steps of the phases; the first is 1.")
     file: str | None = Field(None, description="A JSON file of one environment, beside the study file.")
+    conditions: dict[str, Any] | None = Field(
+        None,
+        description="When rewards come, and which arms are there: delay (steps, or a distribution such as "
+        "{type: Geometric, mean: 500}), lost (a probability), batch, pending (ignored or imputed), arms "
+        "({type: Arrivals, starts: [...], ends: [...]}).",
+    )
     sweep: Sweep | None = Field(None, description=SWEEP + " Of random instances only.")
 
     @model_validator(mode="after")

@@ -22,7 +22,7 @@ from brigand.simulation import results as of_simulation
 from brigand.simulation.results import Results, statistics_of
 from brigand.studies.chosen import condition
 from brigand.studies.compare import Comparison, compare
-from brigand.studies.expand import environment_of
+from brigand.studies.expand import conditions_of, environment_of
 from brigand.studies.folder import MANIFEST, StudyFolder
 from brigand.studies.kept import DamagedBlockError, Kept, digest
 from brigand.studies.statistics import summarise
@@ -316,7 +316,7 @@ class StudyResults:
         return tuple(name for name in self.policies if (problem, name) in complete)
 
     def method(self, problem: str, policy: str) -> str:
-        """Return how a policy was run: ``"step"`` or ``"skip"``."""
+        """Return how a policy was run: ``"step"``, ``"skip"``, or ``"late"``."""
         return str(self._cell(problem, policy)["method"])
 
     def environment(self, problem: str, instance: int = 0) -> Environment:
@@ -508,7 +508,7 @@ class StudyResults:
             {problem: self.draws(problem) for problem in self.problems},
             {problem: self.rivals(problem) for problem in self.problems},
             {
-                problem: {name for name in self.policies_of(problem) if self.method(problem, name) == "step"}
+                problem: {name for name in self.policies_of(problem) if self.method(problem, name) != "skip"}
                 for problem in self.problems
             },
             {name: float(self._worst(name, self.problem(name)["horizon"])) for name in self.problems},
@@ -543,6 +543,7 @@ class StudyResults:
             brigand_version=self.manifest["version"],
             created=self.written.isoformat(timespec="seconds"),
             environments=json.dumps(instances),
+            conditions=json.dumps(conditions_of(entry["recipe"]).to_json()),
             policies=json.dumps({name: self.policy(name)["policy"] for name in names}),
             horizon=entry["horizon"],
             seed=str(self.manifest["seed"]),

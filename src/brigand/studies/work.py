@@ -27,7 +27,7 @@ from brigand.policies.base import Policy
 from brigand.simulation.plan import make_plan
 from brigand.simulation.run import runner_of
 from brigand.simulation.stamp import code_stamp
-from brigand.studies.expand import NamedPolicy, Problem, Study, environment_of
+from brigand.studies.expand import NamedPolicy, Problem, Study, conditions_of, environment_of
 
 FORMAT = 3
 """Since 3, blocks do not depend on how many runs a study wants."""
@@ -136,7 +136,7 @@ def cell_of(study: Study, problem: Problem, named: NamedPolicy) -> tuple[Cell, d
 
 def key_of(task: dict[str, Any], code: str) -> str:
     """Return the key of a cell, of which a task is computed by code with this `stamp`."""
-    names = ("format", "policy", "environment", "random", "horizon", "seed", "method")
+    names = ("format", "policy", "environment", "random", "conditions", "horizon", "seed", "method")
     text = json.dumps([{name: task[name] for name in names if name in task}, code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
@@ -169,11 +169,18 @@ def compute(task: dict[str, Any]) -> Arrays:
     """
     policy = Policy.from_json(task["policy"])
     runner = runner_of(task["method"])
+    conditions = conditions_of(task)
     done = []
     for instance, first, end in task["parts"]:
         environment = environment_of(task, task["horizon"], instance)
         plan = make_plan(
-            environment, {"x": policy}, task["horizon"], range(first, end), task["seed"], task["checkpoints"]
+            environment,
+            {"x": policy},
+            task["horizon"],
+            range(first, end),
+            task["seed"],
+            task["checkpoints"],
+            conditions,
         )
         done.append(runner(plan, policy).run(plan.replications))
     found: Arrays = {"regret": np.concatenate([part.regret for part in done])}

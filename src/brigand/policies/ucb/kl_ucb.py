@@ -50,7 +50,7 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, record, ring_length
 from brigand.policies.kernels import window
-from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
+from brigand.policies.kernels.arithmetic import correct_mean, learn_mean, unit_reward
 from brigand.policies.kernels.choices import break_tie, needs_pull
 from brigand.policies.kernels.divergences import KINDS, conjugate, klucb_upper, natural
 from brigand.policies.kernels.estimates import known_unit_mean, windowed
@@ -167,6 +167,21 @@ def learn(
 
 
 @kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    correct_mean(arms, arm, unit_reward(parameters, was), unit_reward(parameters, reward))
+    arms[arm]["phi"] = conjugate(parameters.kind, arms[arm]["mean"])
+
+
+@kernel
 def pull_window(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     header["step"] += 1
     header["level"] = level(min(header["step"], parameters.window), parameters.c)
@@ -255,7 +270,7 @@ class KLUCB(FamilyPolicy):
     c: float = 0.0
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity, correct=correct)
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM

@@ -38,7 +38,7 @@ import numpy as np
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Kernels, Table, need_horizon, record
-from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
+from brigand.policies.kernels.arithmetic import correct_mean, learn_mean, unit_reward
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.divergences import klucb_upper
 from brigand.policies.ucb.kl_ucb import FamilyPolicy
@@ -83,6 +83,26 @@ def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
     learn_mean(arms, arm, unit_reward(parameters, reward))
+    find_index(parameters, arms, arm)
+
+
+@kernel
+def correct(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    arm: int,
+    was: float,
+    reward: float,
+    step: int,
+) -> None:
+    correct_mean(arms, arm, unit_reward(parameters, was), unit_reward(parameters, reward))
+    find_index(parameters, arms, arm)
+
+
+@kernel
+def find_index(parameters: Any, arms: Table, arm: int) -> None:
     count = arms[arm]["count"]
     y = parameters.share / count
     # For y <= 1 both logarithms are cut off at 0.
@@ -104,7 +124,7 @@ class KLUCBPlusPlus(FamilyPolicy):
     divergence: str = "bernoulli"
     sigma: float = 1.0
 
-    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity)
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, propensity=propensity, correct=correct)
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     reference: ClassVar[str] = "menard2017minimax"

@@ -1,0 +1,262 @@
+"""The conditions under which a policy works: when its rewards come, if they do, and which arms are there.
+
+At step t an arm is chosen among those that are there, and pulled. Its reward comes d steps later, for
+d = 0, 1, ...: with d = 0 it is learned before the choice of step t + 1, as in a plain simulation. Arms may be
+chosen in batches: what has come is learned after the last step of a batch, in the order in which it came; of
+what came at the same step, the reward of the earlier pull first.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import checks
+from brigand.environments.discrete import FiniteSupport
+from brigand.environments.distribution import Distribution
+from brigand.environments.environment import CompiledEnvironment, Environment
+from brigand.errors import InvalidValueError, UnknownNameError
+from brigand.policies.base import Policy
+from brigand.spec import Spec
+
+PENDING = ("ignored", "imputed")
+"""What a policy makes of a pull whose reward has not come."""
+
+
+@dataclass(frozen=True)
+class Arrivals(Spec):
+    """Which arms are there at which steps: each comes once, and may go for good.
+
+    Parameters
+    ----------
+    starts : sequence of int
+        The first step (counted from 1) at which each arm is there.
+    ends : sequence of int or None, optional
+        The last one; None if it stays. By default all stay.
+
+    Examples
+    --------
+    >>> import brigand as br
+    >>> late = br.Arrivals([1, 1, 500], ends=[None, 800, None])  # a third arm comes, the second goes
+    """
+
+    starts: Sequence[int]
+    ends: Sequence[int | None] | None = None
+
+    def __post_init__(self) -> None:
+        starts = tuple(
+            checks.integer("an arm's first step", step, 1, checks.MAX_STEPS)
+            for step in _listed("starts", self.starts)
+        )
+        ends = (None,) * len(starts) if self.ends is None else _listed("ends", self.ends)
+        if not starts or len(ends) != len(starts):
+            raise InvalidValueError(
+                f"Arrivals needs a first and a last step of each arm, not {len(starts)} and {len(ends)}."
+            )
+        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if end is not None:
+                checks.integer(f"the last step of arm {k}, which comes at {start},", end, start)
+        self._keep(starts=starts)
+        self._keep(ends=ends)
+
+    def there(self, step: int) -> NDArray[np.bool_]:
+        """Return which arms are there at a step, shape (K,)."""
+        return np.array(
+            [
+                start <= step and (end is None or step <= end)
+                for start, end in zip(self.starts, self.ends or (), strict=True)
+            ]
+        )
+
+    @property
+    def changes(self) -> set[int]:
+        """Steps at which arms come, and those after which they go."""
+        return {*self.starts, *(end + 1 for end in self.ends or () if end is not None)}
+
+
+@dataclass(frozen=True)
+class Conditions(Spec):
+    """When rewards come, if they do, and which arms are there; see `brigand.simulate`.
+
+    Parameters
+    ----------
+    delay : int, Distribution, or sequence of Distribution
+        Steps from a pull to its reward, rounded down: as many, by a distribution, or by that of each arm.
+    lost : float or sequence of float
+        Probability that a reward never comes: of all arms, or of each.
+    batch : int
+        So many arms are chosen at once, before anything is learned.
+    arms : Arrivals, optional
+        Which arms are there; by default all.
+    pending : {"ignored", "imputed"}
+        What a policy learns at a pull whose reward does not come at once: nothing; or the arm's mean so far,
+        if there is one, in whose place the reward is put when it comes. An index that was told nothing stays,
+        and its arm is chosen again and again.
+
+    Raises
+    ------
+    InvalidValueError
+        A delay may be negative, or a value is not allowed.
+
+    Examples
+    --------
+    >>> import brigand as br
+    >>> br.Conditions(delay=br.Geometric(mean=500), lost=0.02).is_plain
+    False
+    """
+
+    delay: Any = 0
+    lost: float | Sequence[float] = 0.0
+    batch: int = 1
+    arms: Arrivals | None = None
+    pending: str = "ignored"
+
+    def __post_init__(self) -> None:
+        delay = self.delay
+        if not isinstance(delay, Distribution):
+            if isinstance(delay, Iterable) and not isinstance(delay, str):
+                delay = tuple(map(_delay, delay))
+                if not delay:
+                    raise InvalidValueError("delay needs a distribution for each arm, not none.")
+            else:
+                delay = checks.integer("delay, if it is no distribution,", delay, 0, checks.MAX_STEPS)
+        for one in delay if isinstance(delay, tuple) else (_delay(delay),):
+            if one.support[0] < 0:
+                raise InvalidValueError(
+                    f"no reward comes before its pull: a delay of {one!r} may be {one.support[0]:g}."
+                )
+        if isinstance(self.lost, (int, float, str)):
+            self._keep(lost=checks.number("lost", self.lost, 0.0, 1.0))
+        else:
+            lost = _listed("lost", self.lost)
+            self._keep(lost=tuple(checks.number("a probability in lost", p, 0.0, 1.0) for p in lost))
+        if self.arms is not None and not isinstance(self.arms, Arrivals):
+            raise InvalidValueError(f"arms must be Arrivals, or None, not {self.arms!r}.")
+        if self.pending not in PENDING:
+            raise UnknownNameError("way with pending pulls", str(self.pending), PENDING)
+        self._keep(delay=delay, batch=checks.integer("batch", self.batch, 1, checks.MAX_STEPS))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether these are the conditions of a plain simulation."""
+        return self == Conditions()
+
+    def check(self, environment: Environment, horizon: int) -> None:
+        """Refuse an environment of another number of arms, and steps at which no arm is there.
+
+        Raises
+        ------
+        InvalidValueError
+        """
+        n_arms = environment.n_arms
+        parts = {"delay": self.delay, "lost": self.lost, "arms": self.arms and self.arms.starts}
+        for name, part in parts.items():
+            if isinstance(part, tuple) and len(part) != n_arms:
+                raise InvalidValueError(f"{name} is given for {len(part)} arms, but there are {n_arms}.")
+        if self.arms is not None:
+            for step in sorted({1, *self.arms.changes}):
+                if step <= horizon and not self.arms.there(step).any():
+                    raise InvalidValueError(f"no arm is there at step {step}.")
+
+    def check_policy(self, name: str, policy: Policy) -> None:
+        """Refuse a policy that cannot put a reward in the place of another, where it would have to.
+
+        Raises
+        ------
+        InvalidValueError
+        """
+        if self.pending == "imputed" and not policy.corrects:
+            raise InvalidValueError(
+                f"{name!r} learns no corrections, which pending='imputed' needs: use pending='ignored'."
+            )
+
+
+class World(NamedTuple):
+    """An environment, cut where arms come or go, as the loop takes it.
+
+    `gaps` has the shape (phases, K): the largest mean among the arms that are there, less the arm's. The
+    first ``sizes[p]`` of ``there[p]`` are the candidates in phase p, and the rest those that are not.
+    """
+
+    compiled: CompiledEnvironment
+    gaps: NDArray[np.float64]
+    best: NDArray[np.float64]
+    there: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def best_total(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what each step's best arm pays in the mean up to and including some steps."""
+        starts = self.compiled.starts.astype(float)
+        ends = np.append(starts[1:], np.inf)
+        spent = np.clip(np.minimum(np.asarray(steps, float)[:, None], ends) - starts, 0, None)
+        return np.asarray((spent * self.best).sum(axis=1))
+
+
+class Delivery(NamedTuple):
+    """When rewards come, as the loop takes it."""
+
+    laws: NDArray[np.void]
+    table: NDArray[np.float64]
+    uses_uniform: bool
+    uses_normal: bool
+    lost: NDArray[np.float64]
+    loses: bool
+    batch: int
+    imputes: bool
+
+
+def world_of(environment: Environment, arms: Arrivals | None) -> World:
+    """Return an environment cut where arms come or go."""
+    compiled = environment.compiled
+    changes = set() if arms is None else {change - 1 for change in arms.changes}
+    starts = np.array(sorted({*compiled.starts.tolist(), *changes} | {0}), np.int64)
+    phases = np.searchsorted(compiled.starts, starts, "right") - 1
+    means = environment.means[phases]
+    there = np.empty(means.shape, np.int64)
+    sizes = np.empty(len(starts), np.int64)
+    best = np.empty(len(starts))
+    for p, start in enumerate(starts):
+        is_there = np.ones(means.shape[1], np.bool_) if arms is None else arms.there(int(start) + 1)
+        there[p] = np.concatenate([np.flatnonzero(is_there), np.flatnonzero(~is_there)])
+        sizes[p] = is_there.sum()
+        best[p] = means[p, is_there].max() if sizes[p] else math.nan  # after the last step
+    world = compiled._replace(laws=np.ascontiguousarray(compiled.laws[phases]), starts=starts)
+    return World(world, best[:, None] - means, best, there, sizes)
+
+
+@functools.lru_cache(64)
+def delivery_of(conditions: Conditions, n_arms: int) -> Delivery:
+    """Return when rewards come."""
+    delay = conditions.delay
+    delays = delay if isinstance(delay, tuple) else (_delay(delay),) * n_arms
+    compiled = Environment.stationary(delays).compiled
+    lost = np.broadcast_to(np.asarray(conditions.lost, float), n_arms).copy()
+    return Delivery(
+        compiled.laws[0],
+        compiled.table,
+        compiled.uses_uniform,
+        compiled.uses_normal,
+        lost,
+        bool(lost.any()),
+        conditions.batch,
+        conditions.pending == "imputed",
+    )
+
+
+def _delay(value: object) -> Distribution:
+    if isinstance(value, Distribution):
+        return value
+    steps = checks.integer("a delay that is no distribution", value, 0, checks.MAX_STEPS)
+    return FiniteSupport((float(steps),))
+
+
+def _listed(name: str, values: object) -> tuple[Any, ...]:
+    if not isinstance(values, Iterable):
+        raise InvalidValueError(f"{name} must be a list, not {values!r}.")
+    return tuple(values)

@@ -1,0 +1,286 @@
+"""The compiled loop for rewards that come late, or never, and arms that come and go.
+
+Rewards that have not come lie in a timing wheel (Varghese and Lauck, SOSP 1987): a ring of slots, one for
+each of the next steps, each with a list of the rewards that are due then, or whole turns later. So a step
+costs the same, however many rewards are pending.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brigand import jit
+from brigand.environments.draw import draw
+from brigand.policies.base import Kernels, Policy, Table, check_choices, record
+from brigand.rng import Stream
+from brigand.shortcuts import wind
+from brigand.simulation.conditions import Delivery, delivery_of, world_of
+from brigand.simulation.plan import Plan, Runs
+from brigand.simulation.step import BLOCK, MOST_AT_ONCE, STEPS_AT_ONCE, score
+
+PULL = record(step=0, due=0, arm=0, next=-1, reward=0.0, imputed=math.nan)
+"""A pull whose reward has not come: when it is due, the next one of its list, what was learned meanwhile."""
+ROOM = 1024
+"""For so many such pulls at first."""
+MOST_SLOTS = 1 << 16
+
+
+@jit.kernel
+def longer(pulls: Table) -> Table:
+    """Return a copy with twice the room, whose new half is a list of free places."""
+    n = len(pulls)
+    result = np.empty(2 * n, pulls.dtype)
+    result[:n] = pulls
+    chain(result, n)
+    return result
+
+
+@jit.kernel
+def chain(pulls: Table, first: int) -> None:
+    """Make a list of the free places from `first` on."""
+    for i in range(first, len(pulls)):
+        pulls[i]["next"] = i + 1
+    pulls[len(pulls) - 1]["next"] = -1
+
+
+@functools.cache
+def late_loop(kernels: Kernels) -> Callable[..., int]:
+    """Return the compiled loop that runs `kernels` under some conditions.
+
+    Returns
+    -------
+    callable
+        ``loop(parameters, headers, arms, memory, fresh, there, sizes, laws, table, starts, uses_uniform,
+        uses_normal, gaps, delivery, pending, slots, checkpoints, *wound, pulls, regret, earned)``: as
+        `brigand.simulation.step.simulation_loop`, with a third generator for delays and losses;
+        ``pending`` is `PULL` so often as there is room at first, and ``slots``, int64 of shape (n, 2), the
+        wheel, n a power of 2.
+    """
+    select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
+    miss, correct = jit.kernel(kernels.miss), jit.kernel(kernels.correct)
+
+    def late(
+        parameters: Any,
+        headers: Table,
+        states: Table,
+        memory: Table,
+        fresh: Table,
+        there: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        laws: NDArray[np.void],
+        table: NDArray[np.float64],
+        starts: NDArray[np.int64],
+        uses_uniform: bool,
+        uses_normal: bool,
+        gaps: NDArray[np.float64],
+        delivery: Delivery,
+        pending: Table,
+        slots: NDArray[np.int64],
+        checkpoints: NDArray[np.int64],
+        reward_states: NDArray[np.uint64],
+        choice_states: NDArray[np.uint64],
+        delay_states: NDArray[np.uint64],
+        reward_rng: np.random.Generator,
+        reward_state: NDArray[np.uint64],
+        reward_half: NDArray[np.uint32],
+        rng: np.random.Generator,
+        choice_state: NDArray[np.uint64],
+        choice_half: NDArray[np.uint32],
+        delay_rng: np.random.Generator,
+        delay_state: NDArray[np.uint64],
+        delay_half: NDArray[np.uint32],
+        pulls: NDArray[np.int64],
+        regret: NDArray[np.float64],
+        earned: NDArray[np.float64],
+    ) -> int:
+        uniforms = np.zeros(BLOCK)
+        normals = np.zeros(BLOCK)
+        delay_uniforms = np.zeros(BLOCK)
+        delay_normals = np.zeros(BLOCK)
+        losses = np.ones(BLOCK)
+        counts = np.zeros((len(starts), states.shape[1]), np.int64)
+        sums = np.zeros(states.shape[1])  # of the rewards that came, and
+        told = np.zeros(states.shape[1], np.int64)  # their number: what is imputed
+        horizon = checkpoints[-1]
+        turn = len(slots) - 1
+        for run in range(len(headers)):
+            header, arms = headers[run], states[run]
+            for row in range(len(memory)):
+                memory[row] = fresh[row]
+            reward_state[:] = reward_states[run]
+            choice_state[:] = choice_states[run]
+            delay_state[:] = delay_states[run]
+            reward_half[:] = 0
+            choice_half[:] = 0
+            delay_half[:] = 0
+            counts[:] = 0
+            sums[:] = 0.0
+            told[:] = 0
+            slots[:] = -1
+            chain(pending, 0)
+            free = 0
+            done = 0
+            since = 0  # the last batch
+            phase = 0
+            total = 0.0
+            for checkpoint in range(len(checkpoints)):
+                while done < checkpoints[checkpoint]:
+                    if phase + 1 < len(starts) and done == starts[phase + 1]:
+                        phase += 1
+                    end = min(done + BLOCK, checkpoints[checkpoint])
+                    if phase + 1 < len(starts):
+                        end = min(end, starts[phase + 1])
+                    for i in range(end - done):
+                        if uses_uniform:
+                            uniforms[i] = reward_rng.random()
+                        if uses_normal:
+                            normals[i] = reward_rng.standard_normal()
+                        if delivery.uses_uniform:
+                            delay_uniforms[i] = delay_rng.random()
+                        if delivery.uses_normal:
+                            delay_normals[i] = delay_rng.standard_normal()
+                        if delivery.loses:
+                            losses[i] = delay_rng.random()
+                    candidates = there[phase, : sizes[phase]]
+                    absent = there[phase, sizes[phase] :]
+                    block = 0.0  # summed by blocks, which rounds less
+                    for i in range(end - done):
+                        step = done + i + 1
+                        arm = select(parameters, header, arms, memory, candidates, rng)
+                        if not 0 <= arm < len(arms):
+                            return step
+                        for j in range(len(absent)):
+                            if absent[j] == arm:
+                                return step
+                            miss(parameters, header, arms, memory, absent[j])
+                        pull(parameters, header, arms, memory, arm)
+                        reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
+                        counts[phase, arm] += 1
+                        block += reward
+                        law = delivery.laws[arm]
+                        delay = draw(law, delivery.table, delay_uniforms[i], delay_normals[i])
+                        is_lost = losses[i] < delivery.lost[arm]
+                        since += 1
+                        waits = is_lost or delay >= 1.0 or since < delivery.batch
+                        imputed = math.nan
+                        if waits and delivery.imputes and told[arm] > 0:
+                            imputed = sums[arm] / told[arm]
+                            learn(parameters, header, arms, memory, arm, imputed, step)
+                        comes = not is_lost and delay <= horizon - step
+                        if waits and comes:
+                            if free < 0:
+                                free = len(pending)
+                                pending = longer(pending)
+                            place, free = free, pending[free]["next"]
+                            due = step + int(delay)
+                            pending[place]["step"], pending[place]["due"] = step, due
+                            pending[place]["arm"], pending[place]["reward"] = arm, reward
+                            pending[place]["imputed"], pending[place]["next"] = imputed, -1
+                            slot = due & turn
+                            if slots[slot, 0] < 0:
+                                slots[slot, 0] = place
+                            else:
+                                pending[slots[slot, 1]]["next"] = place
+                            slots[slot, 1] = place
+                        if since < delivery.batch:
+                            continue
+                        since = 0
+                        for now in range(step - delivery.batch + 1, step + 1):
+                            slot = now & turn
+                            place, before = slots[slot, 0], -1
+                            while place >= 0:
+                                after = pending[place]["next"]
+                                if pending[place]["due"] > now:  # in another turn of the wheel
+                                    before = place
+                                else:
+                                    if before < 0:
+                                        slots[slot, 0] = after
+                                    else:
+                                        pending[before]["next"] = after
+                                    if after < 0:
+                                        slots[slot, 1] = before
+                                    one = pending[place]["arm"]
+                                    came = pending[place]["reward"]
+                                    at = pending[place]["step"]
+                                    was = pending[place]["imputed"]
+                                    if math.isnan(was):
+                                        learn(parameters, header, arms, memory, one, came, at)
+                                    else:
+                                        correct(parameters, header, arms, memory, one, was, came, at)
+                                    sums[one] += came
+                                    told[one] += 1
+                                    pending[place]["next"] = free
+                                    free = place
+                                place = after
+                        if not waits:
+                            learn(parameters, header, arms, memory, arm, reward, step)
+                            sums[arm] += reward
+                            told[arm] += 1
+                    total += block
+                    done = end
+                score(counts, gaps, pulls[run, checkpoint], regret[run, checkpoint : checkpoint + 1])
+                earned[run, checkpoint] = total
+        return 0
+
+    return jit.compile_loop(late, *kernels)
+
+
+class LateRunner:
+    """Runs replications of one policy under some conditions; safe to share between threads."""
+
+    def __init__(self, plan: Plan, policy: Policy) -> None:
+        conditions = plan.conditions
+        informed = policy.informed(plan.environment)
+        n_arms = plan.environment.n_arms
+        self.at_once = max(1, min(MOST_AT_ONCE, STEPS_AT_ONCE // plan.horizon))
+        self._policy = policy
+        self._world = world_of(plan.environment, conditions.arms)
+        self._delivery = delivery_of(conditions, n_arms)
+        self._streams = Stream(plan.seed, plan.environment), Stream(plan.seed, conditions)
+        self._choices = Stream(plan.seed, policy)
+        self._checkpoints = plan.checkpoints
+        self._parameters = informed.parameters(n_arms, plan.horizon)
+        self._start = informed.start(n_arms, plan.horizon)
+        self._loop = late_loop(informed.kernels)
+        self._slots = min(MOST_SLOTS, 1 << plan.horizon.bit_length())
+
+    def run(self, replications: Sequence[int]) -> Runs:
+        """Run some replications."""
+        n, n_arms = len(replications), len(self._start.arms)
+        regret, earned = np.empty((2, n, len(self._checkpoints)))
+        pulls = np.empty((*regret.shape, n_arms), np.int64)
+        headers = np.repeat(np.array([self._start.header]), n)
+        arms = np.tile(self._start.arms, (n, 1))
+        keys, choices = self._choices.keyed_starts(replications)
+        if "key" in (headers.dtype.names or ()):
+            headers["key"] = keys
+        rewards, delays = (stream.starts(replications) for stream in self._streams)
+        for some, wound in wind(rewards, choices, delays):
+            failed = self._loop(
+                self._parameters,
+                headers[some],
+                arms[some],
+                np.empty_like(self._start.memory),
+                self._start.memory,
+                self._world.there,
+                self._world.sizes,
+                *self._world.compiled,
+                self._world.gaps,
+                self._delivery,
+                np.repeat(PULL, ROOM),
+                np.empty((self._slots, 2), np.int64),
+                self._checkpoints,
+                *wound,
+                pulls[some],
+                regret[some],
+                earned[some],
+            )
+            check_choices(self._policy, failed)
+        forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
+        return Runs(regret, pulls, forced, self._world.best_total(self._checkpoints) - earned)

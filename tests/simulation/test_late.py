@@ -1,0 +1,275 @@
+"""Rewards that come late or never, batches, and arms that come and go: bits, laws, and mistakes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import brigand as br
+from brigand.environments.draw import draw
+from brigand.rng import Stream
+from brigand.simulation.conditions import delivery_of
+from brigand.simulation.late import LateRunner
+from brigand.simulation.plan import make_plan
+from brigand.simulation.step import Runner
+from strength import full, runs, some
+
+T = 300
+ARMS = br.Environment.piecewise(
+    [
+        [br.Bernoulli(0.4), br.Bernoulli(0.5), br.Beta(2, 2), br.Bernoulli(0.7)],
+        [br.Bernoulli(0.6), br.Uniform(0, 1), br.ClippedGaussian(0.5, 0.3), br.Bernoulli(0.2)],
+    ],
+    starts=[1, 140],
+)
+CONDITIONS = {
+    "none": {},
+    "3 steps": {"delay": 3},
+    "geometric": {"delay": br.Geometric(mean=20)},
+    "by arm": {"delay": [br.Geometric(5), 0, br.ClippedGaussian(4, 3, 0, 20), br.Pareto(1.5, 3.0)]},
+    "lost": {"lost": 0.3},
+    "lost by arm": {"lost": [0.0, 1.0, 0.5, 0.1], "delay": 2},
+    "batches": {"batch": 7},
+    "late batches": {"batch": 20, "delay": br.Geometric(mean=10), "lost": 0.1},
+    "longer than all": {"batch": 1000},
+    "later than all": {"delay": 10**9},
+    "arms come": {"arms": br.Arrivals([1, 1, 100, 200])},
+    "and go": {"arms": br.Arrivals([1, 50, 1, 1], [139, None, 250, 60]), "delay": 30},
+    "imputed": {"delay": br.Geometric(mean=20), "pending": "imputed", "lost": 0.1},
+    "imputed batches": {"batch": 10, "pending": "imputed"},
+}
+POLICIES = {
+    name: br.CATALOGUE[name]
+    for name in ("FE-Linear", "SW-FE-Exp", "UCB1", "TS-Beta", "LB-SDA", "EXP3.S", "ETC", "CUSUM-UCB", "M-UCB")
+}
+CASES = [
+    (policy, case)
+    for policy, entry in POLICIES.items()
+    for case, given in CONDITIONS.items()
+    if entry.corrects or given.get("pending") != "imputed"
+]
+
+
+def runner_of(policy, conditions, runner=LateRunner, environment=ARMS):
+    """Return a runner whose checkpoints are all steps; without --full its loop is plain Python."""
+    plan = make_plan(environment, {"it": policy}, T, 3, 7, range(1, T + 1), conditions)
+    made = runner(plan, policy)
+    if not full:
+        made._loop = getattr(made._loop, "py_func", made._loop)
+    return made
+
+
+def defined(policy, conditions, replication):
+    """Play one run by the definition, step by step: return the arms, and for each what was told after it."""
+    delivery, n_arms = delivery_of(conditions, ARMS.n_arms), ARMS.n_arms
+    rewards, choices, delays = (Stream(7, spec).generator(replication) for spec in (ARMS, policy, conditions))
+    parameters = policy.parameters(n_arms, T)
+    state = policy.start(n_arms, T, int(choices.integers(2**63)))
+    kernels = policy.kernels
+    laws, table, *_ = ARMS.compiled
+    pending, chosen, told = [], [], [[] for _ in range(n_arms)]
+    for step in range(1, T + 1):
+        there = np.ones(n_arms, bool) if conditions.arms is None else conditions.arms.there(step)
+        arm = int(kernels.select(parameters, *state, np.flatnonzero(there), choices))
+        assert there[arm]
+        for absent in np.flatnonzero(~there):
+            kernels.miss(parameters, *state, absent)
+        kernels.pull(parameters, *state, arm)
+        chosen.append(arm)
+        uniform = rewards.random()  # this environment needs both in each phase
+        normal = rewards.standard_normal() if ARMS.compiled.uses_normal else 0.0
+        reward = draw(laws[int(step >= 140), arm], table, uniform, normal)
+        uniform = delays.random() if delivery.uses_uniform else 0.0
+        normal = delays.standard_normal() if delivery.uses_normal else 0.0
+        delay = math.floor(draw(delivery.laws[arm], delivery.table, uniform, normal))
+        lost = delivery.loses and delays.random() < delivery.lost[arm]
+        waits = lost or delay > 0 or step % conditions.batch > 0
+        was = None
+        if waits and conditions.pending == "imputed" and told[arm]:
+            total = 0.0  # as the loop adds
+            for one in told[arm]:
+                total += one
+            was = total / len(told[arm])
+            kernels.learn(parameters, *state, arm, was, step)
+        if not lost:
+            pending.append((step + delay, step, arm, reward, was))
+        if step % conditions.batch == 0:
+            for one in sorted(one for one in pending if one[0] <= step):
+                pending.remove(one)
+                _, at, arm, reward, was = one
+                told[arm].append(reward)
+                if was is None:
+                    kernels.learn(parameters, *state, arm, reward, at)
+                else:
+                    kernels.correct(parameters, *state, arm, was, reward, at)
+    return np.array(chosen)
+
+
+def arms_of(found):
+    """Return the arms that were chosen, shape (replications, T)."""
+    return np.diff(found.pulls, axis=1, prepend=0).argmax(axis=2)
+
+
+@pytest.mark.parametrize("name", some(POLICIES, ("FE-Linear", "SW-FE-Exp", "TS-Beta", "CUSUM-UCB")))
+def test_plain_conditions_give_the_bits_of_the_plain_simulator(name):
+    plain = runner_of(POLICIES[name], br.Conditions(), Runner).run(range(3))
+    late = runner_of(POLICIES[name], br.Conditions()).run(range(3))
+    for one, other in zip(plain, late, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_every_choice_is_the_definitions(name, case):
+    policy, conditions = POLICIES[name], br.Conditions(**CONDITIONS[case])
+    found = arms_of(runner_of(policy, conditions).run(range(runs(1, 3))))
+    for replication, chosen in enumerate(found):
+        np.testing.assert_array_equal(chosen, defined(policy, conditions, replication))
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize(
+    ("name", "case"), [case for case in CASES if full or case[0] in ("FE-Linear", "UCB1")]
+)
+def test_a_live_bandit_that_is_told_in_the_same_order_chooses_the_same(name, case):
+    policy, conditions = POLICIES[name], br.Conditions(**CONDITIONS[case])
+    found = arms_of(runner_of(policy, conditions).run([0]))[0]
+    delivery = delivery_of(conditions, ARMS.n_arms)
+    rewards, delays = Stream(7, ARMS).generator(0), Stream(7, conditions).generator(0)
+    laws, table, *_ = ARMS.compiled
+    bandit = br.Bandit(list("abcd"), policy, seed=7, horizon=T)
+    pending, chosen, told = [], [], {arm: [] for arm in "abcd"}
+    for step in range(1, T + 1):
+        there = [True] * 4 if conditions.arms is None else conditions.arms.there(step)
+        decision = bandit.ask(among=[arm for arm, is_there in zip("abcd", there, strict=True) if is_there])
+        arm = "abcd".index(decision.arm)
+        chosen.append(arm)
+        numbers = rewards.random(), rewards.standard_normal()
+        reward = draw(laws[int(step >= 140), arm], table, *numbers)
+        uniform = delays.random() if delivery.uses_uniform else 0.0
+        normal = delays.standard_normal() if delivery.uses_normal else 0.0
+        delay = math.floor(draw(delivery.laws[arm], delivery.table, uniform, normal))
+        lost = delivery.loses and delays.random() < delivery.lost[arm]
+        known = told[decision.arm]
+        imputes = conditions.pending == "imputed" and known and (lost or delay or step % conditions.batch)
+        if imputes:
+            bandit.tell(decision, sum(known) / len(known))
+        if not lost:
+            pending.append((step + delay, step, decision, reward, bool(imputes)))
+        if step % conditions.batch == 0:
+            for one in sorted((one for one in pending if one[0] <= step), key=lambda one: one[:2]):
+                pending.remove(one)
+                bandit.tell(*one[2:4], replace=one[4])
+                told[one[2].arm].append(one[3])
+    np.testing.assert_array_equal(found, chosen)
+
+
+def test_policies_and_workers_change_nobody_elses_numbers():
+    policies = {name: POLICIES[name] for name in ("FE-Linear", "TS-Beta", "UCB1")}
+    given = {"delay": br.Geometric(mean=30), "lost": 0.1, "batch": 3, "arms": br.Arrivals([1, 1, 60, 1])}
+    whole = br.simulate(ARMS, policies, T, 60, workers=1, **given)
+    other = br.simulate(ARMS, {"UCB1": policies["UCB1"]}, T, range(20, 50), workers=2, **given)
+    part = whole.dataset.sel(policy=["UCB1"], replication=range(20, 50))
+    np.testing.assert_array_equal(part["pulls"], other.dataset["pulls"])
+    np.testing.assert_array_equal(part["regret"], other.dataset["regret"])
+    assert (whole.dataset["method"] == "late").all()
+
+
+def test_as_many_rewards_may_wait_as_there_are_steps():
+    """The table of pending pulls grows, and the wheel turns."""
+    environment = br.Environment.stationary([br.Bernoulli(0.0), br.Bernoulli(1.0)])
+    policy, horizon = br.CATALOGUE["UCB1"], 200_000
+    late = br.simulate(environment, {"it": policy}, horizon, 1, delay=150_000, checkpoints=[150_001])
+    first, last = late.dataset["pulls"].sel(policy="it", replication=0).to_numpy()
+    assert first.sum() == 150_001
+    assert abs(first[0] - first[1]) < 5 * 150_000**0.5  # nothing is known: at random; false alarm 6e-7
+    assert last[1] - first[1] > 0.999 * (horizon - 150_001)  # then what is known decides
+
+
+def test_regret_is_against_the_best_arm_that_is_there():
+    environment = br.Environment.stationary([br.Bernoulli(0.2), br.Bernoulli(0.5), br.Bernoulli(0.9)])
+    arms = br.Arrivals([1, 11, 51], ends=[None, None, 80])
+    found = br.simulate(
+        environment,
+        {"it": br.CATALOGUE["UCB1"]},
+        100,
+        50,
+        arms=arms,
+        checkpoints=[10, 50, 80],
+        realized=True,
+    ).dataset.sel(policy="it")
+    pulls = found["pulls"].diff("step", label="upper").sel(step=[50, 80, 100]).to_numpy()
+    assert (found["regret"].sel(step=10) == 0).all()
+    gaps = np.array([[0.3, 0.0, 0.0], [0.7, 0.4, 0.0], [0.3, 0.0, 0.0]])
+    np.testing.assert_allclose(found["regret"].sel(step=100), (pulls * gaps).sum(axis=(1, 2)), rtol=1e-12)
+    assert (pulls[:, [0, 2], 2] == 0).all()
+    # Of 50 runs of 100 rewards, in 5 standard deviations of a reward of at most 1/2 each: false alarm 6e-7.
+    assert abs(float((found["realized_regret"] - found["regret"]).sel(step=100).mean())) < 5 * 5 / 50**0.5
+
+
+def test_imputing_spreads_a_batch_over_the_arms():
+    """An index that is told nothing chooses one arm for a whole batch."""
+    environment = br.Environment.stationary([br.Bernoulli(0.5)] * 5)
+
+    def most(pending):
+        policies = {"it": br.CATALOGUE["UCB1"]}
+        found = br.simulate(
+            environment, policies, 1000, 20, batch=50, pending=pending, checkpoints=range(500, 1001, 50)
+        )
+        return float(found.dataset["pulls"].diff("step").max("arm").mean())
+
+    assert most("ignored") > 48
+    assert most("imputed") < 25
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"delay": -1}, "delay.*-1"),
+        ({"delay": 1.5}, "1.5"),
+        ({"delay": math.nan}, "nan"),
+        ({"delay": br.Gaussian(500, 1)}, "no reward comes before its pull"),
+        ({"delay": [1, 2]}, "2 arms, but there are 4"),
+        ({"delay": []}, "for each arm"),
+        ({"delay": "soon"}, "soon"),
+        ({"lost": 1.1}, "1.1"),
+        ({"lost": math.nan}, "nan"),
+        ({"lost": [0.1, 0.2]}, "2 arms, but there are 4"),
+        ({"lost": None}, "None"),
+        ({"batch": 0}, "batch"),
+        ({"batch": 2.5}, "2.5"),
+        ({"arms": [1, 2, 3, 4]}, "Arrivals"),
+        ({"arms": br.Arrivals([1, 2, 3])}, "3 arms, but there are 4"),
+        ({"arms": br.Arrivals([2, 2, 3, 5])}, "no arm is there at step 1"),
+        ({"arms": br.Arrivals([1, 1, 1, 9], [5, 7, 3, None])}, "no arm is there at step 8"),
+        ({"pending": "guessed"}, "guessed"),
+        ({"delay": 5, "method": "skip"}, "cannot be skipped"),
+    ],
+)
+def test_a_mistake_is_told(given, message):
+    with pytest.raises(br.BrigandError, match=message):
+        br.simulate(ARMS, {"FE": br.ForcedExploration()}, T, 1, **given)
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends"), [([], None), ([0], None), ([1, 2], [3]), ([5], [4]), (3, None), ([1], ["x"])]
+)
+def test_arrivals_that_cannot_be_are_refused(starts, ends):
+    with pytest.raises(br.InvalidValueError):
+        br.Arrivals(starts, ends)
+
+
+def test_what_learns_no_corrections_cannot_impute():
+    with pytest.raises(br.InvalidValueError, match="'LB' learns no corrections"):
+        br.simulate(ARMS, {"LB": br.CATALOGUE["LB-SDA"]}, T, 1, delay=5, pending="imputed")
+
+
+def test_conditions_are_kept_with_the_results(tmp_path):
+    given = br.Conditions(br.Geometric(mean=3), 0.25, 2, br.Arrivals([1, 1, 2, 2]), "imputed")
+    assert br.Conditions.from_json(given.to_json()) == given
+    assert not given.is_plain
+    assert br.Conditions(0, 0.0).is_plain
+    found = br.simulate(ARMS, {"FE": br.ForcedExploration()}, 20, 2, delay=br.Geometric(mean=3))
+    assert '"Geometric"' in found.dataset.attrs["conditions"]
+    plain = br.simulate(ARMS, {"FE": br.ForcedExploration()}, 20, 2)
+    assert found.dataset.attrs["configuration"] != plain.dataset.attrs["configuration"]
