@@ -181,3 +181,11 @@ def test_the_horizon_study_runs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "horizon.png").stat().st_size > 1000
     assert "1,000" in done.stdout
+
+
+@pytest.mark.full
+def test_the_study_of_delays_runs(tmp_path):
+    done = brigand("paper", "--figure", "delays", "--horizon", "200", "--runs", "20", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "delays.png").stat().st_size > 1000
+    assert {"0", "10", "30", "100"} <= set(done.stdout.replace(",", "").split())

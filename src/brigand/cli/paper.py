@@ -24,13 +24,17 @@ if TYPE_CHECKING:
 
     from brigand.simulation.results import Results
 
+BESIDE = ("horizon", "delays")
+"""Figures that are not the paper's."""
+
 
 def paper(
     figure: Annotated[
         list[str] | None,
         typer.Option(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
-            "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to 10^12."
+            "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to "
+            "10^12; delays: rewards that come late."
         ),
     ] = None,
     protocol: Annotated[
@@ -39,7 +43,8 @@ def paper(
     runs: Annotated[
         int | None,
         typer.Option(
-            help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon."
+            help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
+            "100 for delays."
         ),
     ] = None,
     instances: Annotated[
@@ -80,8 +85,8 @@ def paper(
     # The instance figure shows the authors' instance: with random ones, only if it is asked for.
     names = figure or [name for name in experiments.FIGURES if instances is None or name != "instance"]
     for name in names:
-        if name not in (*experiments.FIGURES, "horizon"):
-            raise UnknownNameError("figure", name, (*experiments.FIGURES, "horizon"))
+        if name not in (*experiments.FIGURES, *BESIDE):
+            raise UnknownNameError("figure", name, (*experiments.FIGURES, *BESIDE))
     experiments.protocol_named(protocol)
     checks.integer("seed", seed, 0)
     for option, value in (
@@ -104,6 +109,9 @@ def paper(
         for name in names:
             if name == "horizon":
                 _horizon(console, folder, horizon, runs, seed, workers)
+                continue
+            if name == "delays":
+                _delays(console, folder, steps, runs, seed, workers)
                 continue
             if name == "instance":
                 _instance(console, folder, protocol, steps)
@@ -177,6 +185,39 @@ def _horizon(
             row = data.sel(problem=problem, horizon=t)
             cells = zip(row["median"].to_numpy(), row["stuck"].to_numpy(), strict=True)
             table.add_row(f"{t:,}", *(f"{median:,.0f} {stuck:7.1%}" for median, stuck in cells))
+        console.print(table)
+
+
+def _delays(
+    console: Console, folder: Path, horizon: int, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the study of delays, and print its means."""
+    from brigand.figures import style
+    from brigand.papers import delays as study
+    from brigand.simulation.results import write_netcdf
+
+    with _progress(console) as progress:
+        advance = partial(_advance, progress, progress.add_task("delays", total=None))
+        data = study.study(horizon, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
+    write_netcdf(data, folder / "delays.nc")
+    _write_csv(data.to_dataframe(), folder / "delays.csv")
+    style.save(study.draw_study(data), folder, "delays")
+    for problem in data["problem"].to_numpy():
+        part = data.sel(problem=problem)
+        table = Table(
+            title=f"{problem} rewards: mean regret at T = {horizon:,}, and half of its 95 % interval",
+            title_justify="left",
+        )
+        for column in ("delay", "least", *part["policy"].to_numpy()):
+            table.add_column(column, justify="right")
+        for delay in data["delay"].to_numpy():
+            row = part.sel(delay=delay)
+            cells = zip(row["mean"].to_numpy(), row["high"].to_numpy(), strict=True)
+            table.add_row(
+                f"{delay:,}",
+                f"{float(row['least']):,.0f}",
+                *(f"{mean:,.0f} ± {high - mean:,.0f}" for mean, high in cells),
+            )
         console.print(table)
 
 

@@ -2,6 +2,7 @@
 
 from brigand.theory.bound import Bound as Bound, Condition as Condition
 from brigand.theory.catalogue import bounds as bounds
+from brigand.theory.delays import delayed_bounds as delayed_bounds
 from brigand.theory.lower import lower_bounds as lower_bounds
 from brigand.theory.schedule import Schedule as Schedule
 from brigand.theory.sub_gaussian import sub_gaussian as sub_gaussian
