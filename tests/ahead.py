@@ -37,7 +37,7 @@ def compile_loops(name):
     policy = br.CATALOGUE[name].informed(ENVIRONMENT)
     br.trace(policy, [[0, 1]] * 3)
     br.simulate(ENVIRONMENT, {name: policy}, 3, 1, workers=1)
-    if name in ("FE-Linear", "ETC"):
+    if name == "FE-Linear":
         br.simulate(ENVIRONMENT, {name: policy}, 3, 1, method="skip", workers=1)
     if name in LIVE:
         with br.Bandit(["a", "b"], policy, horizon=3) as bandit:

@@ -25,6 +25,7 @@ from brigand import (
 )
 from brigand.environments import totals
 from brigand.environments.draw import HALF_ULP, draw
+from strength import runs
 
 DATA = np.random.default_rng(7).normal(3.0, 2.0, 40).round(1).tolist()
 VALUES, COUNTS = np.unique(DATA, return_counts=True)
@@ -488,7 +489,7 @@ def test_totals_of_very_many_rewards_have_their_mean_and_variance(arm, n, compil
     env = Environment.stationary([arm])
     laws, table, *_ = env.compiled
     rng = np.random.default_rng(5)
-    draws = 4000
+    draws = runs(1000, 4000)
     found = np.empty(draws)
     (sums if compiled else sums.py_func)(env.totals[0, 0], laws[0, 0], table, n, rng, found)
     standard = (found - n * arm.mean) / math.sqrt(n * arm.variance)

@@ -122,11 +122,11 @@ def scene_interrupted_everywhere(url, name, every):
     sys.version_info >= (3, 12),
     reason="CPython 3.12 and 3.13 trace the instructions of a function incompletely",
 )
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("place", ["memory", "store"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_may_be_interrupted_everywhere(warm, url, name, place):
-    tried, kept, n = warm(scene_interrupted_everywhere, url if place == "store" else None, name, runs(7, 1))
+    tried, kept, n = warm(scene_interrupted_everywhere, url if place == "store" else None, name, runs(11, 1))
     print(f"{name}: interrupted at {tried} of {n} points, kept {kept} times")  # shown by -rP
     assert tried > runs(3, 10)
 

@@ -75,6 +75,7 @@ def test_a_pull_explores_unless_its_arm_is_the_best_the_policy_knows(name):
     np.testing.assert_allclose(summary["explored"] * summary["asked"], list(explored.values()), atol=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_that_keeps_its_own_mean_is_explained_by_it(name):
     """Estimates, by kernels in plain Python: those of policies that forget nothing are all rewards' means."""

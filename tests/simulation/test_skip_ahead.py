@@ -237,7 +237,7 @@ def test_skipping_changing_rewards_has_the_distribution_of_stepping():
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
 def test_skipping_etc_has_the_distribution_of_stepping(m, family):
     environment = br.random_environment(family, 4, 300, 2, seed=3)
-    step, skip = both(environment, br.ExploreThenCommit(m), 300, RUNS, [10, 160, 300], skip=1)
+    step, skip = both(environment, br.ExploreThenCommit(m), 300, runs(250, RUNS), [10, 160, 300], skip=1)
     for t, k in itertools.product([10, 160, 300], range(4)):
         a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
         assert stats.ks_2samp(a, b, method="asymp").pvalue > 0.01 / 12 / 6

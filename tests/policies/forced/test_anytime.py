@@ -14,6 +14,7 @@ from brigand.policies.forced.sequences import value
 from brigand.theory.forced_exploration import forced_exploration_bounds
 from brigand.theory.sliding_window import sliding_window_bounds
 from brigand.tuning.search import python_line, tabulate
+from strength import runs
 
 ANYTIME = br.AnytimeExponential()
 POLICY = br.ForcedExploration(ANYTIME)
@@ -97,7 +98,7 @@ def steps_of(n_arms, horizon, rewards, policy=POLICY, seed=0):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("n_arms", [2, 4])
 def test_thresholds_never_decrease_within_a_run(n_arms):
-    for seed in range(20):
+    for seed in range(runs(4, 20)):
         table = np.random.default_rng(seed).normal(0, 1, (600, n_arms))
         thresholds = [float(header["threshold"]) for _, _, header in steps_of(n_arms, None, table)]
         assert (np.diff(thresholds) >= 0).all()
