@@ -183,7 +183,7 @@ def test_a_bandits_log_gives_the_rules_value(estimator):
 @pytest.mark.parametrize("clip", [None, 3.0])
 def test_intervals_at_all_times_hold_for_a_bandits_log_with_rewards_that_move(clip):
     """Also with weights that are cut; they bound the rule's mean value so far. Level 1e-3."""
-    logs, rows = runs(200, 2000), 1000
+    logs, rows = runs(100, 2000), 1000
     rng, missed = np.random.default_rng(6), 0
     t = np.arange(rows)
     means = np.stack([0.5 + 0.3 * np.sin(t / 100), np.full(rows, 0.4)])

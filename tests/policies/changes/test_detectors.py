@@ -201,7 +201,7 @@ def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     ids=lambda given: given if isinstance(given, float) else type(given).__name__,
 )
 def test_changes_are_still_found_in_both_directions(policy, before, after, delay):
-    for seed in range(3):
+    for seed in range(runs(1, 3)):
         uniform, means = np.random.default_rng(seed).random(900), np.repeat([before, after], [500, 400])
         rewards = (uniform < means).astype(float)[:, None]
         rise, fall = (alarm_steps(policy, x)[0][0] for x in (rewards, 1.0 - rewards))

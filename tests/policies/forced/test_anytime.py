@@ -129,7 +129,7 @@ def test_after_1000_asks_without_a_reward_every_arm_is_pulled_again_as_soon(n_ar
     assert {arm for arm, _ in steps[1000:]} == set(range(n_arms))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_arms", [2, 3, 10])
 @pytest.mark.parametrize("kind", ["tied", "close", "none", "late", "worst last", "far"])
 def test_in_every_run_thresholds_are_at_most_exp_sqrt_r(n_arms, kind):

@@ -61,7 +61,7 @@ def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
 def test_unlimited_memory_is_lb_sda(forced):
-    for key in range(3):
+    for key in range(runs(1, 3)):
         for rewards in (
             np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (400, 4)),
             (np.random.default_rng(key).random((400, 4)) < [0.2, 0.5, 0.5, 0.6]).astype(float),
