@@ -483,7 +483,7 @@ def sums():
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_totals_of_very_many_rewards_have_their_mean_and_variance(arm, n, compiled, sums):
     """4.5 standard errors of each; level 1.4e-5 a case."""
     env = Environment.stationary([arm])

@@ -338,7 +338,7 @@ def test_an_arm_that_is_not_there(make, name):
 
 
 def test_a_bandit_with_one_arm(make):
-    for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), br.KLUCB()):
+    for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), *runs((), (br.KLUCB(),))):
         bandit = make(["only"], policy)
         for decision in [*bandit.ask(10), bandit.ask(among=["only"])]:
             assert tell(bandit, decision).arm == "only"

@@ -121,7 +121,7 @@ def remembered(name, policy, history, state, before):
         yield arm, reward, weight
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", [name for name in FORGETFUL if name != "Ada-ILTCB+"])
 def test_estimates_are_of_what_is_not_forgotten(name):
     """Against weighted means over the history; rewards are the ends of the range, so that ones stay ones."""

@@ -145,7 +145,7 @@ def test_the_value_of_a_rule_on_two_coins():
 @pytest.mark.parametrize("chances", [(0.5, 0.5), (0.9, 0.1)])
 def test_95_percent_intervals_hold_in_93_to_97_percent_of_logs(interval, chances):
     """At full strength 2,000 logs; of fewer, 4 standard errors more: level 1e-3 for all twelve."""
-    logs = runs(150, 2000)
+    logs = runs(100, 2000)
     slack = 0 if logs == 2000 else 4 * np.sqrt(0.05 * 0.95 / logs)
     for share in coverage.of_rules(logs, interval, chances=chances).values():
         assert 0.93 - slack <= share <= 0.97 + slack

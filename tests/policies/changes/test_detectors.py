@@ -180,7 +180,7 @@ def alarmed(policy, rewards):
 @pytest.mark.parametrize("name", BOUNDED)
 def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     """Binomial test at level 1e-4."""
-    n, horizon = runs(8, 400), runs(600, 10_000)
+    n, horizon = runs(8, 400), runs(500, 10_000)
     if name == "GLR":
         n = runs(5, 400)
     elif name == "GLR, all":  # a test after each reward, at each place

@@ -105,6 +105,7 @@ def test_thresholds_never_decrease_within_a_run(n_arms):
         assert thresholds == pytest.approx(defined(table)[1], rel=1e-12)
 
 
+@pytest.mark.full
 def test_a_threshold_is_kept_where_f_wants_to_decrease():
     """Two arms of which the one pulled last is always the worse alternate; the page has the numbers."""
     table = [[-(2.0**t)] * 2 if t <= 100 else [1e40, 1e40] for t in range(1, 36_101)]

@@ -63,6 +63,7 @@ def test_probabilities_sum_to_one(kind, compiled):
         assert sum(compiled(laws, place) for place in range(len(laws))) == pytest.approx(1, abs=TOLERANCE)
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("kind", LAWS)
 def test_probabilities_are_those_of_scipys_quadrature(kind, compiled):
