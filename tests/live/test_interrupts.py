@@ -126,7 +126,7 @@ def scene_interrupted_everywhere(url, name, every):
 @pytest.mark.parametrize("place", ["memory", "store"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_may_be_interrupted_everywhere(warm, url, name, place):
-    tried, kept, n = warm(scene_interrupted_everywhere, url if place == "store" else None, name, runs(11, 1))
+    tried, kept, n = warm(scene_interrupted_everywhere, url if place == "store" else None, name, runs(7, 1))
     print(f"{name}: interrupted at {tried} of {n} points, kept {kept} times")  # shown by -rP
     assert tried > runs(3, 10)
 
