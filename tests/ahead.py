@@ -12,12 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 import brigand as br
 from strength import COMPILED, LIVE
 
+RARE = "rare"
+"""In the place of a policy: runs that are weighted, of `FE`."""
+FE = br.ForcedExploration()
 ENVIRONMENT = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
 
 
 def compile_ahead(processes):
     """Start processes that leave all loops of the quick tests in the disk cache, and wait for them."""
-    left = [name for name in COMPILED if name != "SW-FE-Exp"][::-1]  # its kernels are those of FE
+    left = [RARE, *(name for name in COMPILED if name != "SW-FE-Exp")][::-1]  # its kernels are those of FE
 
     def feed(_):
         command = [sys.executable, __file__]
@@ -34,10 +37,13 @@ def compile_ahead(processes):
 
 def compile_loops(name):
     """Play a few steps from a table, by the simulator, skipping, and with a live bandit."""
+    if name == RARE:
+        br.rare_regret(br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(1, 1)]), FE, 9, 100)
+        return
     policy = br.CATALOGUE[name].informed(ENVIRONMENT)
     br.trace(policy, [[0, 1]] * 3)
     br.simulate(ENVIRONMENT, {name: policy}, 3, 1, workers=1)
-    if name in ("FE-Linear", "ETC"):
+    if name == "FE-Linear":
         br.simulate(ENVIRONMENT, {name: policy}, 3, 1, method="skip", workers=1)
     if name in LIVE:
         with br.Bandit(["a", "b"], policy, horizon=3) as bandit:

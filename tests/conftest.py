@@ -11,12 +11,14 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
+import typer.main
 
 import ahead
 import brigand as br
 import stores
 import strength
 from brigand import jit
+from brigand.simulation import skip_ahead
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -130,6 +132,7 @@ def _one_thread():
 def _few_policies_compiled():
     """Run the kernels of most policies as plain Python: compiling one takes as long as 200 tests."""
     compiled = {kernel for name in strength.COMPILED for kernel in br.CATALOGUE[name].kernels}
+    compiled.add(skip_ahead.play_fe)
     compile_loop = jit.compile_loop
 
     def only_some(loop, *kernels):
@@ -137,7 +140,7 @@ def _few_policies_compiled():
             strength.full
             or loop.__module__ == "brigand.live.loop"
             or kernels[0] in compiled
-            or not kernels[0].__module__.startswith("brigand.policies.")
+            or not kernels[0].__module__.startswith(("brigand.policies.", "brigand.simulation.skip_ahead"))
         ):
             return compile_loop(loop, *kernels)
         loop.py_func = loop
@@ -145,6 +148,14 @@ def _few_policies_compiled():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jit, "compile_loop", only_some)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_built_once():
+    """Build the commands once: Typer builds all of them at every call, which takes longer than most do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
         yield
 
 

@@ -1,6 +1,7 @@
 """The shape of the package: imports run downwards and are quick, public names are listed and documented."""
 
 import ast
+import functools
 import inspect
 import subprocess
 import sys
@@ -39,14 +40,30 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@functools.cache
+def parsed(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def called(path: Path) -> list[tuple[str, ast.Call]]:
+    """Return what a file calls, as it is written there, and the calls."""
+    return [(ast.unparse(node.func), node) for node in parsed(path) if isinstance(node, ast.Call)]
+
+
 def imported_rooms(path: Path) -> set[str]:
     """Return the rooms that a file imports, in code that runs (not what is only there for type checkers)."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = []
+    for_types = {
+        inner
+        for node in parsed(path)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
     names = set()
-    for node in ast.walk(tree):
+    for node in parsed(path):
+        if node in for_types:
+            continue
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("brigand"):
             parts = (node.module or "").split(".")
             names |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
@@ -62,7 +79,7 @@ def name_of(path: Path) -> str:
 def imported_modules(path: Path) -> set[str]:
     """Return the modules of ours that a file imports, also those for type checkers."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -70,34 +87,35 @@ def imported_modules(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if room(p) != "__init__"], ids=lambda p: str(p.relative_to(PACKAGE))
-)
-def test_imports_run_downwards(path):
+def upwards(path: Path) -> set[str]:
+    """Return the rooms that a file imports and must not."""
     own = room(path)
     floor = next(i for i, rooms in enumerate(FLOORS) if own in rooms)
     allowed = {own}.union(*FLOORS[:floor])
     if own in FLOORS[0]:
         allowed = {"errors", "checks", "palette"} | {own}
-    assert imported_rooms(path) <= allowed
+    return imported_rooms(path) - allowed
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_what_is_imported_by_string_is_no_module_of_ours(path):
+def test_imports_run_downwards():
+    found = {name_of(path): upwards(path) for path in MODULES if room(path) != "__init__"}
+    assert {name: rooms for name, rooms in found.items() if rooms} == {}
+
+
+def test_what_is_imported_by_string_is_no_module_of_ours():
     """Else the test above would not see it.
 
     What a user names, `spec.import_name` alone imports; what may not be installed, `checks.package`.
     """
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
-            ("import_module", "__import__", "checks.package")
-        ):
-            name = node.args[0]
-            if room(path) in ("spec", "checks"):
-                assert isinstance(name, ast.Name)
-            else:
-                assert isinstance(name, ast.Constant)
-                assert not str(name.value).startswith(("brigand", "."))
+    for path in MODULES:
+        for function, node in called(path):
+            if function.endswith(("import_module", "__import__", "checks.package")):
+                name = node.args[0]
+                if room(path) in ("spec", "checks"):
+                    assert isinstance(name, ast.Name), path
+                else:
+                    assert isinstance(name, ast.Constant), path
+                    assert not str(name.value).startswith(("brigand", ".")), path
 
 
 def test_only_specs_know_the_package_by_its_public_names():
@@ -105,7 +123,7 @@ def test_only_specs_know_the_package_by_its_public_names():
     knowing = {
         room(path)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in parsed(path)
         if isinstance(node, ast.Import) and any(alias.name == "brigand" for alias in node.names)
     }
     assert knowing == {"spec"}
@@ -124,13 +142,16 @@ def test_policies_do_not_know_environments_nor_the_other_way_round():
             assert other not in imported_rooms(path), path
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_the_cli_prints_and_nothing_uses_a_global_generator(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    if room(path) != "cli":
-        assert "print" not in called
-    assert not any(name.startswith("np.random.") and name.split(".")[2].islower() for name in called)
+def test_only_the_cli_prints_and_nothing_uses_a_global_generator():
+    functions = {path: {function for function, _ in called(path)} for path in MODULES}
+    assert [path for path in MODULES if room(path) != "cli" and "print" in functions[path]] == []
+    drawn = [
+        (path, name)
+        for path, names in functions.items()
+        for name in names
+        if name.startswith("np.random.") and name.split(".")[2].islower()
+    ]
+    assert drawn == []
 
 
 def test_all_lists_the_public_names_and_each_exists():
@@ -184,7 +205,7 @@ def test_no_family_of_policies_imports_another(family):
     for path in (PACKAGE / "policies" / family).glob("*.py"):
         imported = {
             node.module.split(".")[2]
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in parsed(path)
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("brigand.policies.")
         }
         assert imported <= {"base", "kernels", family}, path

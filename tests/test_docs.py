@@ -150,7 +150,7 @@ def test_a_tutorial_runs_in_order_in_an_empty_folder_and_prints_what_it_shows(tm
             assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
 
 
-@pytest.mark.parametrize("name", some(GALLERY, ["forced_pulls", "live_intervals"]))
+@pytest.mark.parametrize("name", some(GALLERY, ["forced_pulls"]))
 def test_a_script_of_the_gallery_draws_its_figure(tmp_path, name):
     script = ROOT / "docs" / "gallery" / f"{name}.py"
     environ = os.environ | {"MPLBACKEND": "agg"}
@@ -247,7 +247,8 @@ def test_the_shell_lines_on_studies_run_in_order(tmp_path, path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/studies.md", "docs/cluster.md", "docs/new_policy.md"])
+@pytest.mark.every(3)
+@pytest.mark.parametrize("path", ["docs/studies.md", "docs/cluster.md", "docs/new_policy.md", "README.md"])
 def test_every_command_of_a_page_has_the_options_that_are_given(path, tmp_path):
     for line in shell_lines(path):
         if not line.startswith("brigand "):

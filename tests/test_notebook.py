@@ -9,7 +9,10 @@ import pytest
 from nbclient import NotebookClient
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "quickstart.ipynb"
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
 
 
 def run(cells, folder):

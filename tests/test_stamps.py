@@ -414,6 +414,7 @@ def test_compiled_code_that_is_damaged_is_compiled_again(cache):
     assert misses(third) == 0
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", [".nbi", ".nbc", ".nb?"])
 @pytest.mark.parametrize(
     "damage",

@@ -389,7 +389,7 @@ BAD = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("policy", "name", "why"), BAD, ids=[f"{type(p).__name__}-{n}" for p, n, _ in BAD])
 def test_a_bad_policy_fails_its_check_with_the_reason(policy, name, why):
     with pytest.raises(AssertionError, match=why) as caught:
@@ -402,6 +402,7 @@ def test_the_best_arm_must_be_found_with_late_rewards():
         testing.check_late_rewards(br.UniformRandom(), unpaid="any")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("policy", [Counting(), Outside(), Lossy(scale=2.0), Impatient(), Hidden()], ids=repr)
 def test_check_policy_fails_with_the_check_that_fails_alone(policy):
     name = next(name for bad, name, _ in BAD if type(bad) is type(policy))

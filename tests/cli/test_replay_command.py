@@ -25,15 +25,24 @@ def folder(tmp_path):
 
 def test_it_writes_table_figure_and_report(folder):
     done = brigand(
-        "replay", "log.csv", "--policy", "FE-Linear", "--policy", "UCB1", "--out", "found", *QUICK, cwd=folder
+        "replay",
+        "log.csv",
+        "--policy",
+        "FE-Linear",
+        "--policy",
+        "TS-Beta",
+        "--out",
+        "found",
+        *QUICK,
+        cwd=folder,
     )
     assert done.returncode == 0, done.stderr
-    for text in ("Reward per 1,000 decisions", "FE-Linear", "UCB1", "what ran", "The report is"):
+    for text in ("Reward per 1,000 decisions", "FE-Linear", "TS-Beta", "what ran", "The report is"):
         assert text in done.stdout
     found = folder / "found"
     assert sorted(os.listdir(found)) == FILES
     table = pd.read_csv(found / "replay.csv", index_col="policy")
-    assert list(table.index) == ["FE-Linear", "UCB1"]
+    assert list(table.index) == ["FE-Linear", "TS-Beta"]
     record = json.loads((found / "replay.json").read_text())
     assert [record[key] for key in ("log", "rows", "seed")] == ["log.csv", 1500, 0]
     page = (found / "replay.html").read_text(encoding="utf-8")
@@ -43,7 +52,7 @@ def test_it_writes_table_figure_and_report(folder):
 
 
 def test_the_same_command_writes_the_same_again_and_another_replaces_it(folder):
-    command = ("replay", "log.csv", "--policy", "UCB1", "--out", "found", *QUICK)
+    command = ("replay", "log.csv", "--policy", "TS-Beta", "--out", "found", *QUICK)
     kept = []
     for _ in range(2):
         assert brigand(*command, cwd=folder).returncode == 0
@@ -56,7 +65,7 @@ def test_the_same_command_writes_the_same_again_and_another_replaces_it(folder):
 @pytest.mark.parametrize("name", ["replay.csv", "replay.html", "replay.json"])
 def test_what_is_not_its_own_is_left(folder, name):
     (folder / name).write_text("mine")
-    done = brigand("replay", "log.csv", "--policy", "UCB1", "--out", ".", *QUICK, cwd=folder)
+    done = brigand("replay", "log.csv", "--policy", "TS-Beta", "--out", ".", *QUICK, cwd=folder)
     assert done.returncode == 2
     assert "is there and no replay's" in done.stderr
     assert (folder / name).read_text() == "mine"
@@ -67,10 +76,10 @@ def test_what_is_not_its_own_is_left(folder, name):
     ("options", "message"),
     [
         (("--policy", "UCB9"), "unknown policy 'UCB9'"),
-        (("--policy", "UCB1", "--method", "replay"), "unknown method 'replay'"),
-        (("--policy", "UCB1", "--replications", "0"), "replications must be in"),
-        (("--policy", "UCB1", "--reward", "clicks"), "clicks"),
-        (("--policy", "UCB1", "--method", "rejection", "--least", "1000"), "at least 1,000 are asked for"),
+        (("--policy", "TS-Beta", "--method", "replay"), "unknown method 'replay'"),
+        (("--policy", "TS-Beta", "--replications", "0"), "replications must be in"),
+        (("--policy", "TS-Beta", "--reward", "clicks"), "clicks"),
+        (("--policy", "TS-Beta", "--method", "rejection", "--least", "1000"), "at least 1,000 are asked for"),
         ((), "policy"),
     ],
 )
@@ -87,7 +96,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path):
     arm = rng.integers(10, size=200_000)
     frame = pd.DataFrame({"arm": arm, "reward": (rng.random(len(arm)) < 0.1 + 0.02 * arm).astype(int)})
     frame.to_csv(tmp_path / "log.csv", index=False)
-    command = [PROGRAM, "replay", "log.csv", "--policy", "UCB1", "--out", "found"]
+    command = [PROGRAM, "replay", "log.csv", "--policy", "TS-Beta", "--out", "found"]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while not (tmp_path / "found").exists():  # it is made before the log is read
         time.sleep(0.1)

@@ -19,7 +19,7 @@ LONG = 120.0
 def test_threads_get_distinct_decisions_and_sums_are_exact():
     service = Service(Faults(0, often=4))
     service.bandits["button"] = ["red", "green"]
-    rounds = runs(20, 400)
+    rounds = runs(8, 400)
 
     def work(client, number):
         decisions, told = [], []
@@ -62,7 +62,7 @@ def check(service, results, n):
 def test_tasks_do_too():
     service = Service(Faults(1, often=4))
     service.bandits["button"] = ["red", "green"]
-    rounds = runs(10, 200)
+    rounds = runs(6, 200)
 
     async def work(client, number):
         decisions, told = [], []

@@ -77,11 +77,20 @@ class Served:
         self.process.wait()
 
 
-@pytest.fixture
-def served(tmp_path):
-    made = Served(tmp_path)
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    made = Served(tmp_path_factory.mktemp("served"))
     yield made
     made.kill()
+
+
+@pytest.fixture
+def served(process):
+    """The service, which has no bandit before a test nor after it."""
+    yield process
+    with Client(process.url, process.key, timeout=LONG) as client:
+        for row in list(client.list()):
+            client.delete(row["name"])
 
 
 def test_every_method_over_a_socket(served, tmp_path):
@@ -229,6 +238,7 @@ def check(decisions, rows, n):
     assert math.fsum(rewards) == math.fsum(k / 64 for k in range(n))
 
 
+@pytest.mark.full
 def test_threads_go_on_while_the_service_is_killed(served):
     rounds, kills = runs(8, 300), runs(1, 20)
 
@@ -256,6 +266,7 @@ def test_threads_go_on_while_the_service_is_killed(served):
     check(decisions, rows, CLIENTS * rounds)
 
 
+@pytest.mark.full
 def test_tells_that_waited_are_told_when_the_service_is_back(served):
     with Client(served.url, served.key, timeout=LONG) as client:
         client.create("button", ["red", "green"], "FE-Linear", seed=0, accumulate=3600)

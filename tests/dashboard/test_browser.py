@@ -144,6 +144,7 @@ def test_what_has_the_focus_keeps_it_and_what_is_open_stays_open(viewer, fresh):
     assert page.get_attribute("#traffic-table", "open") is not None
 
 
+@pytest.mark.full
 def test_pausing_adding_and_ending_are_asked_twice_and_kept(viewer, fresh):
     page = viewer.bandit(fresh.title)
     page.fill("#pause-note", "closed <b>today</b>")
@@ -275,6 +276,7 @@ def test_charts_are_saved_as_png_and_svg_and_tables_as_csv(viewer, tmp_path):
         assert reader.page.locator("svg.wide").count() == 5
 
 
+@pytest.mark.full
 def test_keys_alone_are_enough(chromium, opened, fresh):
     with Viewer(chromium, opened.url) as viewer:
         page = viewer.bandit(fresh.title)

@@ -26,6 +26,7 @@ from brigand import (
 )
 from brigand.environments import totals
 from brigand.environments.draw import HALF_ULP, draw
+from strength import runs
 
 DATA = np.random.default_rng(7).normal(3.0, 2.0, 40).round(1).tolist()
 VALUES, COUNTS = np.unique(DATA, return_counts=True)
@@ -498,13 +499,13 @@ def sums():
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_totals_of_very_many_rewards_have_their_mean_and_variance(arm, n, compiled, sums):
     """4.5 standard errors of each; level 1.4e-5 a case."""
     env = Environment.stationary([arm])
     laws, table, *_ = env.compiled
     rng = np.random.default_rng(5)
-    draws = 4000
+    draws = runs(1000, 4000)
     found = np.empty(draws)
     (sums if compiled else sums.py_func)(env.totals[0, 0], laws[0, 0], table, n, rng, found)
     standard = (found - n * arm.mean) / math.sqrt(n * arm.variance)

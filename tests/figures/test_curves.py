@@ -69,7 +69,7 @@ SIZES = [(None, 3), (None, 10), ((3.3, 4.4), 4), ((3.3, 4.6), 10), ((6.9, 3), 10
 @pytest.mark.parametrize(
     "breakpoints", [(), (20_000, 60_000), range(1000, 100_000, 1000)], ids=["stationary", "piecewise", "many"]
 )
-@pytest.mark.every(runs(3, 1))
+@pytest.mark.every(runs(5, 1))
 def test_nothing_overlaps_at_one_and_two_columns_and_letters_are_large_enough(figsize, policies, breakpoints):
     names = ["FE-Exp", "TS", "UCB1", "Lattimore, plug-in", "SW-FE-Constant", *"ABCDE"][:policies]
     figure = curves(table(ENDS[:policies], names), "Title", "50 runs", breakpoints, figsize=figsize)

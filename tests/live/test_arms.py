@@ -26,7 +26,7 @@ from live.common import (
     table,
 )
 from stores import FULL_KINDS, urls
-from strength import LIVE, some
+from strength import LIVE, runs, some
 
 LEARNED, HISTORY = br.Told.LEARNED, br.Told.HISTORY
 
@@ -338,7 +338,7 @@ def test_an_arm_that_is_not_there(make, name):
 
 
 def test_a_bandit_with_one_arm(make):
-    for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), br.KLUCB()):
+    for policy in (FE, SW_FE, br.ThompsonBeta(), br.UCB1(), *runs((), (br.KLUCB(),))):
         bandit = make(["only"], policy)
         for decision in [*bandit.ask(10), bandit.ask(among=["only"])]:
             assert tell(bandit, decision).arm == "only"
@@ -394,7 +394,7 @@ def test_an_arm_that_was_never_available_comes_first(make):
 @pytest.mark.parametrize(
     "policy", [FE, SW_FE, br.ForcedExploration(br.AnytimeExponential())], ids=["FE", "SW-FE", "anytime"]
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=runs(10, 25), deadline=None)
 @given(seed=st.integers(0, 2**32), k=st.integers(2, 5))
 def test_while_arms_come_and_go_exploration_keeps_its_bound(policy, seed, k):
     """No arm that is available waits longer than the threshold and one turn of the others; and each lap of
@@ -468,7 +468,7 @@ def composed(name):
     return unicodedata.normalize("NFC", name)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=runs(10, 20), deadline=None)
 @given(
     names=st.lists(st.one_of(ANY, st.sampled_from(ODD)), min_size=2, max_size=6, unique_by=composed),
     how=st.sampled_from(LOADS),

@@ -28,7 +28,7 @@ from live.common import (
     table,
 )
 from stores import FULL_KINDS, another, rows, urls
-from strength import LIVE, some
+from strength import LIVE, runs, some
 
 LEARNED, REPEATED, HISTORY = br.Told.LEARNED, br.Told.REPEATED, br.Told.HISTORY
 THOMPSON = br.ThompsonBeta()
@@ -422,7 +422,7 @@ def test_an_iterator_passed_to_a_call_may_ask_the_bandit(make):
         ["FE-Linear", "FE-Exp", "SW-FE-Linear", "UCB1", "TS-Beta", "LB-SDA", "BESA", "GLR-klUCB-local"], LIVE
     ),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=runs(4, 8), deadline=None)
 @given(seed=st.integers(0, 2**32), k=st.integers(1, 4), n=st.integers(0, 40), known=st.floats(0, 1))
 def test_what_is_recorded_is_what_asks_and_tells_would_have_been(name, seed, k, n, known):
     """One bandit asks, and is told some rewards at once; another records that: all tables are the same."""

@@ -220,14 +220,14 @@ def scene_kills(url, kills):
 
 
 def test_a_process_that_is_killed_loses_nothing_on_disk(warm, tmp_path):
-    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", runs(10, 200))
+    counts = warm(scene_kills, f"sqlite:///{tmp_path}/bandits.db", runs(5, 200))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 
 
 def test_a_process_that_is_killed_loses_nothing_in_memory(warm, url):
     """Calls are quicker, and more of their time is not spent in waiting for the disk."""
-    counts = warm(scene_kills, url, runs(10, 100))
+    counts = warm(scene_kills, url, runs(5, 100))
     print(counts)  # shown by -rP
     assert counts["in a call"] > 0
 

@@ -35,6 +35,7 @@ def store(tmp_path):
 LAST = "WHERE seq = (SELECT MAX(seq) FROM brigand_events)"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "damage",
     [

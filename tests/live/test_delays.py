@@ -10,7 +10,7 @@ import brigand as br
 from live.common import FE, POLICIES, SW_FE, arms, rewards_for, table
 from policies.expectations import CHANGES, expected
 from stores import folder
-from strength import LIVE, some
+from strength import LIVE, runs, some
 
 SEEDS = st.integers(0, 2**32)
 
@@ -155,6 +155,7 @@ def test_forced_pulls_are_those_of_the_schedule_whatever_the_delays(name, delay)
         assert counts.sum() <= k * schedule.laps
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "policy",
     [FE, br.ForcedExploration(br.AnytimeExponential()), br.ForcedExploration(br.Constant(100)), SW_FE],
@@ -194,7 +195,7 @@ def told_in_order(policy, k, arms_asked, rewards, order, seed, horizon):
     return bandit
 
 
-@pytest.mark.parametrize("name", some(POLICIES, LIVE))
+@pytest.mark.parametrize("name", some(POLICIES, LIVE[1:3]))
 @settings(max_examples=4, deadline=None)
 @given(seed=SEEDS, k=st.integers(2, 4), n=st.integers(1, 70))
 def test_the_order_of_rewards_does_not_matter(name, seed, k, n):
@@ -230,8 +231,9 @@ def held(bandit):
     return {name: values for name, values in table(bandit, "arms").items() if name in counts}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["FE-Linear", "FE-Anytime", "SW-FE-Exp", "SW-FE-Linear", "SW-7"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=runs(10, 15), deadline=None)
 @given(seed=SEEDS, k=st.integers(1, 4), n=st.integers(1, 60), delay=st.floats(0, 20))
 def test_the_place_of_rewards_among_the_asks_does_not_matter(name, seed, k, n, delay):
     """Decisions are recorded one by one, and rewards come between them: at once, or any delays later.

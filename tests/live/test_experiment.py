@@ -131,6 +131,7 @@ def _ask_for(url, unit, start, answers):
         answers += [bandit.ask(unit=unit).id for _ in range(4)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", FULL_KINDS)
 def test_a_unit_that_asks_at_once_from_two_processes_gets_one_decision(kind, request):
     with a_store(kind, request) as url, multiprocessing.get_context("spawn").Manager() as manager:
@@ -268,7 +269,15 @@ def test_a_sum_that_the_policy_cannot_work_with_is_refused(clock):
 
 
 @pytest.mark.parametrize(
-    "policy", [FE, br.UCB1(0, 1), br.ThompsonBeta(), br.EpsilonGreedy(0.1), br.MOSS(anytime=True)], ids=repr
+    "policy",
+    [
+        FE,
+        br.UCB1(0, 1),
+        br.ThompsonBeta(),
+        pytest.param(br.EpsilonGreedy(0.1), marks=pytest.mark.full),
+        pytest.param(br.MOSS(anytime=True), marks=pytest.mark.full),
+    ],
+    ids=repr,
 )
 def test_a_correction_is_learned_as_if_it_had_been_told_at_first(policy, place):
     bandit, other = (br.Bandit(["a", "b"], policy, seed=0, **where) for where in (place, {}))

@@ -91,7 +91,7 @@ def scene_files(url, count):
 
 
 def test_damaged_files(warm, file_url):
-    counts = warm(scene_files, file_url, runs(60, 2000))
+    counts = warm(scene_files, file_url, runs(40, 2000))
     print(counts)  # shown by -rP
     assert counts["StorageError"] > 10
 
@@ -155,7 +155,7 @@ def test_snapshots_that_were_changed(warm):
 
 def test_snapshots_that_were_forged(warm):
     """The state of a bandit that is restored comes from its log, which is checked line by line."""
-    print(warm(scene_snapshots, runs(100, 2000), True))
+    print(warm(scene_snapshots, runs(40, 2000), True))
 
 
 def test_rows_of_a_log_that_were_changed(warm, file_url):

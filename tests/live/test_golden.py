@@ -10,9 +10,11 @@ import brigand as br
 from brigand.live import stores
 from brigand.live.listing import bandits
 from live.golden import POLICIES, Clock, go_on
-from stores import KINDS, a_store, run
+from stores import FULL_KINDS, a_store, run
+from strength import runs, some
 
 FILES = Path(__file__).parents[1] / "data" / "stores"
+QUICK = ("forced", "window", "thompson")
 VERSIONS = sorted(file.stem for file in FILES.glob("*.db"))
 
 
@@ -34,7 +36,7 @@ def test_there_are_stores():
     assert "8962d74" in VERSIONS
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", some(POLICIES, QUICK))
 def test_its_bandits_go_on_as_they_did(written, name):
     store, arms = written
     assert gone_on(store, name) == arms[name]
@@ -52,11 +54,11 @@ def test_what_is_added_has_checksums(written):
     assert len(without) == (0 if had_them else len(POLICIES))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FULL_KINDS)
 def test_so_do_copies(written, kind, request):
     store, arms = written
     with a_store(kind, request) as other:
-        for name in POLICIES:
+        for name in runs(QUICK, tuple(POLICIES)):
             stores.copy(store, name, other)
             assert gone_on(other, name) == arms[name]
 

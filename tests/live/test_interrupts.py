@@ -122,7 +122,7 @@ def scene_interrupted_everywhere(url, name, every):
     sys.version_info >= (3, 12),
     reason="CPython 3.12 and 3.13 trace the instructions of a function incompletely",
 )
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("place", ["memory", "store"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_may_be_interrupted_everywhere(warm, url, name, place):

@@ -113,7 +113,7 @@ def scene_forks(place, forks):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Python 3.12, for any fork beside threads
 def test_a_child_of_a_fork_beside_threads_goes_on(warm, place):
     for _ in range(runs(1, 4)):
-        assert warm(scene_forks, place, runs(20, 50)) > 0
+        assert warm(scene_forks, place, runs(8, 50)) > 0
 
 
 def test_a_clock_that_is_wrong_once_defaults_nothing(place):

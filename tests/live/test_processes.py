@@ -300,6 +300,7 @@ def scene_fork_beside_thread(url):
     return answer, bandit.ask().step
 
 
+@pytest.mark.full
 def test_a_child_does_not_wait_for_a_thread_that_it_has_not(warm, url):
     assert warm(scene_fork_beside_thread, None) == (2, 3)
     answer, step = warm(scene_fork_beside_thread, url)

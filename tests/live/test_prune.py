@@ -84,7 +84,10 @@ def place(request):
 
 
 CASES = [
-    *itertools.product(QUICK, ({}, TIMEOUT), ("memory", "sqlite")),
+    *(
+        pytest.param(*case, marks=() if number in (0, 7, 9, 10) else pytest.mark.full)
+        for number, case in enumerate(itertools.product(QUICK, ({}, TIMEOUT), ("memory", "sqlite")))
+    ),
     *(
         pytest.param(
             policy, (TIMEOUT, {})[number % 2], ("memory", "sqlite")[number // 2 % 2], marks=pytest.mark.full

@@ -75,6 +75,7 @@ def test_a_pull_explores_unless_its_arm_is_the_best_the_policy_knows(name):
     np.testing.assert_allclose(summary["explored"] * summary["asked"], list(explored.values()), atol=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_that_keeps_its_own_mean_is_explained_by_it(name):
     """Estimates, by kernels in plain Python: those of policies that forget nothing are all rewards' means."""
@@ -120,7 +121,7 @@ def remembered(name, policy, history, state, before):
         yield arm, reward, weight
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", [name for name in FORGETFUL if name != "Ada-ILTCB+"])
 def test_estimates_are_of_what_is_not_forgotten(name):
     """Against weighted means over the history; rewards are the ends of the range, so that ones stay ones."""

@@ -99,8 +99,8 @@ def scene_changed(name, count):
     return counts
 
 
-@pytest.mark.parametrize("name", some(br.CATALOGUE, LIVE))
+@pytest.mark.parametrize("name", some(br.CATALOGUE, LIVE[1:3]))
 def test_a_changed_state_ends_no_process(warm, name):
-    counts = warm(scene_changed, name, runs(30, 85))
+    counts = warm(scene_changed, name, runs(20, 85))
     print(name, counts)
     assert counts.keys() <= {1, 2, 3}

@@ -71,24 +71,25 @@ def test_adaptivity_biases_the_sample_mean_more(policy):
 
     At full strength; the standard errors of the biases are about 0.001, the differences are paired.
     """
-    logs = runs(300, 2000)
+    logs = runs(150, 2000)
     adaptive, inverse = (
         coverage.of_means(policy, logs, 1000, weights=weights, strata=1)
         for weights in ("adaptive", "inverse")
     )
     assert (adaptive[0] < -0.008).all()
-    assert (np.abs(adaptive[1]) < 0.67 * np.abs(adaptive[0]) + runs(0.005, 0.0015)).all()
-    assert (np.abs(inverse[1]) < 0.33 * np.abs(inverse[0]) + runs(0.005, 0.0015)).all()
+    assert (np.abs(adaptive[1]) < 0.67 * np.abs(adaptive[0]) + runs(0.007, 0.0015)).all()
+    assert (np.abs(inverse[1]) < 0.33 * np.abs(inverse[0]) + runs(0.007, 0.0015)).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.3, 0.5)])
 @pytest.mark.parametrize("policy", [made.greedy(0.1), made.thompson(0.02)], ids=["greedy", "floor"])
 def test_intervals_hold_where_no_arm_is_left_alone(policy, means):
     """Of 95 % intervals at most 3 % more miss, and 4 standard errors for those who try fewer logs."""
-    logs = runs(200, 2000)
+    logs = runs(100, 2000)
     for given in ({"weights": "adaptive", "strata": 1}, {"weights": "adaptive"}):
         holds = coverage.of_means(policy, logs, 3000, means, **given)[2]
-        assert (holds > 0.92 - runs(4 * np.sqrt(0.05 * 0.95 / 200), 0)).all()
+        assert (holds > 0.92 - runs(4 * np.sqrt(0.05 * 0.95 / logs), 0)).all()
 
 
 def test_an_arm_that_is_left_alone_is_doubted():
@@ -103,10 +104,11 @@ def test_an_arm_that_is_left_alone_is_doubted():
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", [{}, {"weights": "equal"}, {"weights": "inverse", "strata": 1}])
 def test_simpsons_paradox(given):
     """Level 1e-3: 3 standard errors below 95 %."""
-    logs = runs(300, 2000)
+    logs = runs(200, 2000)
     naive, ours, holds = coverage.of_simpson(logs, **given)
     assert naive == pytest.approx(0.048, abs=0.004)
     assert abs(ours) < 0.003

@@ -140,11 +140,12 @@ def test_the_value_of_a_rule_on_two_coins():
     assert (np.abs(values - 0.62) < 0.01).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("interval", ["bootstrap", "normal"])
 @pytest.mark.parametrize("chances", [(0.5, 0.5), (0.9, 0.1)])
 def test_95_percent_intervals_hold_in_93_to_97_percent_of_logs(interval, chances):
     """At full strength 2,000 logs; of fewer, 4 standard errors more: level 1e-3 for all twelve."""
-    logs = runs(200, 2000)
+    logs = runs(100, 2000)
     slack = 0 if logs == 2000 else 4 * np.sqrt(0.05 * 0.95 / logs)
     for share in coverage.of_rules(logs, interval, chances=chances).values():
         assert 0.93 - slack <= share <= 0.97 + slack
@@ -182,7 +183,7 @@ def test_a_bandits_log_gives_the_rules_value(estimator):
 @pytest.mark.parametrize("clip", [None, 3.0])
 def test_intervals_at_all_times_hold_for_a_bandits_log_with_rewards_that_move(clip):
     """Also with weights that are cut; they bound the rule's mean value so far. Level 1e-3."""
-    logs, rows = runs(200, 2000), 1000
+    logs, rows = runs(100, 2000), 1000
     rng, missed = np.random.default_rng(6), 0
     t = np.arange(rows)
     means = np.stack([0.5 + 0.3 * np.sin(t / 100), np.full(rows, 0.4)])

@@ -265,6 +265,7 @@ def as_csv(table):
     return file.getvalue()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("role", "cell", "kind", "said"), WRONG)
 def test_a_bad_row_is_told_by_its_number(role, cell, kind, said, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "PIECE", 3)
@@ -591,7 +592,7 @@ def test_damaged_files_end_in_an_error_of_ours_or_in_a_log(name, errors, tmp_pat
     """And where Arrow reads a file as `csv` does not, `csv` calls it damaged."""
     path = Path(tmp_path / name)
 
-    @hypothesis.settings(max_examples=runs(150, 3000), deadline=None)
+    @hypothesis.settings(max_examples=runs(50, 3000), deadline=None)
     @hypothesis.given(damages())
     def check(several):
         data = FILES[name]

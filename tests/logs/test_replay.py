@@ -8,7 +8,7 @@ from brigand.logs import replay_loops, replay_runs
 from brigand.policies.kernels.randomness import uniform_at
 from brigand.rng import Stream
 from logs.replayed import MEANS, Always, coins
-from strength import LIVE, some
+from strength import some
 
 
 def play_queue(log, policy, horizon, number, seed, endless=False):
@@ -87,7 +87,7 @@ def run_on(log, policy, source, horizon, marks, seed=0, number=3, drawn=replay_l
     return into
 
 
-@pytest.mark.parametrize("name", some(br.CATALOGUE, LIVE))
+@pytest.mark.parametrize("name", some(br.CATALOGUE, ("FE-Linear", "TS-Beta")))
 @pytest.mark.parametrize("endless", [False, True])
 def test_a_run_on_queues_is_the_definitions(name, endless):
     policy = br.CATALOGUE[name]
@@ -102,7 +102,7 @@ def test_a_run_on_queues_is_the_definitions(name, endless):
     assert found.spreads[0] == pytest.approx(np.mean((np.array(rewards) - log.reward.mean()) ** 2))
 
 
-@pytest.mark.parametrize("name", some(br.CATALOGUE, LIVE))
+@pytest.mark.parametrize("name", some(br.CATALOGUE, ("FE-Linear", "TS-Beta")))
 @pytest.mark.parametrize("absent", [False, True])
 def test_a_run_by_rejection_is_the_definitions(name, absent):
     policy = br.CATALOGUE[name]
@@ -149,7 +149,7 @@ def test_logs_that_are_drawn_have_as_many_rows_of_each_arm_for_queues():
 @pytest.mark.parametrize("method", ["queue", "rejection", "resample"])
 def test_numbers_depend_on_seed_and_policy_alone(method):
     log = coins(1, 1500)
-    both = {"UCB1": "UCB1", "FE": br.ForcedExploration(br.Linear())}
+    both = {"TS-Beta": "TS-Beta", "FE": br.ForcedExploration(br.Linear())}
     options = {"method": method, "replications": 12, "resamples": 3, "seed": 4, "horizon": 1500}
     found = br.replay(log, both, workers=1, **options)
     for other in (
@@ -168,28 +168,28 @@ def test_numbers_depend_on_seed_and_policy_alone(method):
 def test_names_stand_for_policies():
     log = coins(1, 600)
     options = {"replications": 3, "resamples": 0}
-    found = br.replay(log, ["UCB1", "FE-Linear"], **options).summary()
-    other = br.replay(log, {"UCB1": br.UCB1(), "FE-Linear": "fe-linear"}, **options).summary()
+    found = br.replay(log, ["TS-Beta", "FE-Linear"], **options).summary()
+    other = br.replay(log, {"TS-Beta": br.ThompsonBeta(), "FE-Linear": "fe-linear"}, **options).summary()
     assert found.equals(other)
     assert found[["lower", "upper", "ess", "gain_lower"]].isna().all(axis=None)
 
 
 def test_summary_and_curves():
     log = coins(2, 1500)
-    found = br.replay(log, ["UCB1"], replications=10, resamples=10)
-    row = found.summary().loc["UCB1"]
+    found = br.replay(log, ["TS-Beta"], replications=10, resamples=10)
+    row = found.summary().loc["TS-Beta"]
     assert list(found.summary()) == [
         "reward", "lower", "upper", "steps", "matched", "ess", "gain", "gain_lower", "gain_upper"
     ]  # fmt: skip
     assert row["lower"] < row["reward"] < row["upper"]
     assert row["gain"] == pytest.approx(row["reward"] - log.reward.mean())
     assert row["steps"] <= row["matched"] <= 1500
-    curve = found.curves().loc["UCB1"]
+    curve = found.curves().loc["TS-Beta"]
     assert curve.index[-1] == row["steps"]
     assert curve["reward"].iloc[-1] == row["reward"]
     assert "queue" in repr(found)
     assert found.logged.reward[-1] == pytest.approx(log.reward.mean())
-    in_order = br.replay(log, ["UCB1"], method="rejection", replications=2, resamples=0).logged
+    in_order = br.replay(log, ["TS-Beta"], method="rejection", replications=2, resamples=0).logged
     assert in_order.reward[4] == pytest.approx(log.reward[: in_order.marks[4]].mean())
 
 
@@ -249,13 +249,13 @@ def one(**columns):
         (
             one(propensity=[0.5] * 4),
             {"method": "rejection"},
-            r"'UCB1' chose what the log chose in \d.\d of 4 rows",
+            r"'TS-Beta' chose what the log chose in \d.\d of 4 rows",
         ),
     ],
 )
 def test_what_is_refused(log, options, message):
     with pytest.raises(br.BrigandError, match=message):
-        br.replay(log, **({"policies": ["UCB1"], "resamples": 0, "replications": 2} | options))
+        br.replay(log, **({"policies": ["TS-Beta"], "resamples": 0, "replications": 2} | options))
 
 
 def test_arms_that_were_not_always_there():
@@ -263,12 +263,12 @@ def test_arms_that_were_not_always_there():
     log = one()
     log = br.Log(log.arms, log.arm, log.reward, sets=sets, available=np.array([0, 1, 0, 0], np.int32))
     with pytest.raises(br.InvalidValueError, match="only method='rejection' heeds"):
-        br.replay(log, ["UCB1"])
+        br.replay(log, ["TS-Beta"])
     wrong = br.Log(
         log.arms, log.arm, log.reward, np.full(4, 0.5), sets=sets, available=np.array([1, 1, 0, 0], np.int32)
     )
     with pytest.raises(br.InvalidValueError, match="row 1 has arm 'a', which was not available"):
-        br.replay(wrong, ["UCB1"], method="rejection")
+        br.replay(wrong, ["TS-Beta"], method="rejection")
 
 
 def test_a_log_of_many_arms_is_refused_by_rejection_and_not_by_queues():
@@ -278,21 +278,21 @@ def test_a_log_of_many_arms_is_refused_by_rejection_and_not_by_queues():
         tuple(map(str, range(850))), arm, (rng.random(10_000) < 0.1).astype(float), np.full(10_000, 1 / 850)
     )
     with pytest.raises(br.InvalidValueError, match="at least 100 are asked for"):
-        br.replay(log, ["UCB1"], method="rejection", replications=5)
-    assert br.replay(log, ["UCB1"], replications=2, resamples=0).summary().loc["UCB1", "steps"] > 850
+        br.replay(log, ["TS-Beta"], method="rejection", replications=5)
+    assert br.replay(log, ["TS-Beta"], replications=2, resamples=0).summary().loc["TS-Beta", "steps"] > 850
 
 
 def test_what_must_be_known_is_said():
-    notes = {
-        method: " ".join(br.replay(coins(1, 1500, probabilities=p), ["UCB1"], method=method, replications=2,
-                                   resamples=0, horizon=900).notes)
-        for method, p in (("queue", [0.4, 0.3, 0.1, 0.1, 0.1]), ("rejection", None), ("resample", None))
-    }  # fmt: skip
+    notes = {}
+    for method, p in (("queue", [0.4, 0.3, 0.1, 0.1, 0.1]), ("rejection", None), ("resample", None)):
+        log = coins(1, 1500, probabilities=p)
+        found = br.replay(log, ["TS-Beta"], method=method, replications=2, resamples=0, horizon=900)
+        notes[method] = " ".join(found.notes)
     assert "every replication reached" in notes["queue"]
     assert "propensities differ" in notes["queue"]
     assert "rows that counted" in notes["rejection"]
     assert "A simulation" in notes["resample"]
-    two = br.replay(coins(1, 1500), {"one": Always(0), "UCB1": "UCB1"}, replications=2, resamples=0)
+    two = br.replay(coins(1, 1500), {"one": Always(0), "TS-Beta": "TS-Beta"}, replications=2, resamples=0)
     assert "compares them at the same step" in " ".join(two.notes)
 
 
@@ -304,12 +304,14 @@ def test_a_policy_that_chooses_an_arm_that_is_not_there():
 
 def test_figures(tmp_path):
     for method in ("queue", "rejection", "resample"):
-        found = br.replay(coins(1, 1500), ["UCB1", "FE-Linear"], method=method, replications=3, resamples=3)
+        found = br.replay(
+            coins(1, 1500), ["TS-Beta", "FE-Linear"], method=method, replications=3, resamples=3
+        )
         axes = np.atleast_1d(found.plot(tmp_path / f"{method}.svg", title="$5 vs $10"))
         assert len(axes) == (1 if method == "resample" else 2)
         assert axes[0].get_ylabel() == "reward per 1,000 decisions, 95 % bands"
         text = (tmp_path / f"{method}.svg").read_text()
-        for name in ("UCB1", "FE-Linear", "what really ran"):
+        for name in ("TS-Beta", "FE-Linear", "what really ran"):
             assert name in text
     with pytest.raises(br.InvalidValueError, match=r"must end in .png, .svg or .pdf"):
         found.plot("x.jpg")

@@ -13,21 +13,23 @@ from strength import runs
 ROWS = 2000
 TRUTH = 100_000
 """Runs on the true arms: the error of the truth is a tenth of that of 2,000 logs."""
+TRIED = runs(("FE", "TS"), tuple(POLICIES))
 UNEVEN = (0.3, 0.25, 0.2, 0.15, 0.1)
 
 
 @functools.cache
 def truth(name, steps, horizon):
     """Return the mean reward over 1, 2, ... steps."""
-    return earned(POLICIES[name], steps, horizon, replications=runs(10_000, TRUTH))
+    return earned(POLICIES[name], steps, horizon, replications=runs(4000, TRUTH))
 
 
 def gaps(method, probabilities=None, **options):
     """Return, for each policy, what was found on each of many logs less the truth at the same steps."""
-    found = {name: [] for name in POLICIES}
-    for seed in range(runs(50, 2000)):
+    tried = {name: POLICIES[name] for name in TRIED}
+    found = {name: [] for name in tried}
+    for seed in range(runs(25, 2000)):
         log = coins(50_000 + seed, ROWS, MEANS, probabilities)
-        played = br.replay(log, POLICIES, method=method, resamples=0, least=1, seed=seed, **options)
+        played = br.replay(log, tried, method=method, resamples=0, least=1, seed=seed, **options)
         for name, one in played.replayed.items():
             found[name].append((one.line.reward[-1], round(one.steps)))
     for name, pairs in found.items():
@@ -53,7 +55,7 @@ def test_replay_is_unbiased(case):
 
 
 @pytest.mark.parametrize("method", ["queue", "rejection"])
-@pytest.mark.parametrize("name", ["FE", "UCB1", "TS", "Always"])
+@pytest.mark.parametrize("name", TRIED)
 def test_intervals_hold_the_truth(method, name):
     """95 % intervals of reward and gain: 93 to 97 % of 2,000 logs, and what chance adds at level 1e-5."""
     held = np.zeros((2, runs(20, 2000)), bool)

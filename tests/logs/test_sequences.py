@@ -37,7 +37,7 @@ def spiteful(rng, steps):
 
 def misses(made, steps=1500, samples=None):
     rng, count = np.random.default_rng(1), 0
-    samples = samples or runs(300, 4000)
+    samples = samples or runs(100, 4000)
     for _ in range(samples):
         x, mu = made(rng, steps)
         lower, upper = sequences.running_mean(x, 0, 1)

@@ -102,7 +102,7 @@ def test_of_one_arm_the_test_of_change_is_that_of_chi_squared():
 def test_without_change_the_tests_have_their_level_also_if_shares_move(kind):
     """At level 0.05: false alarm of the test itself 0.001, by a binomial bound."""
     rng = np.random.default_rng(3)
-    n, trials = 3000, runs(300, 3000)
+    n, trials = runs(1500, 3000), runs(150, 3000)
     rates = {"0/1": [0.1, 0.4, 0.6], "rare": [0.003, 0.01, 0.02], "numbers": [0.0, 1.0, 5.0]}[kind]
     low = {"together": 0, "alone": 0}
     for _ in range(trials):

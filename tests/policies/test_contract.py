@@ -58,11 +58,12 @@ def test_a_second_run_with_other_numbers_does_not_compile_again(name):
     assert len(trace_loop(POLICIES[name].kernels).signatures) == 1
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 def test_selecting_changes_nothing_and_chooses_a_candidate(name):
     testing.check_select(SETTINGS[name], every_arm=not expected(name).knows_the_arms)
 
 
+@pytest.mark.every(3)
 def test_propensities_are_the_probabilities_with_which_arms_are_chosen(name):
     testing.check_propensities(SETTINGS[name], selects=runs(150, 1000))
     if strength.full:
@@ -97,7 +98,7 @@ def test_one_arm_one_step_and_fewer_steps_than_arms_work(setting, shape):
     testing.check_small_problems(setting, [shape])
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("reward", [0.0, 1.0, 0.1, 0.3, -5.0, 1e150, 1e300, -1e300, 1e-300], ids=str)
 def test_constant_and_extreme_rewards_work(name, reward):
     every_arm = not (expected(name).prior or expected(name).knows_the_arms)
@@ -119,6 +120,7 @@ def test_rewards_that_come_late_in_any_order_or_never(name):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name", some([n for n in POLICIES if not (expected(n).knows_the_arms or expected(n).commits)])
 )

@@ -65,24 +65,24 @@ def test_the_beta_posterior_counts_ones_and_zeros():
 
 
 def test_fractional_rewards_are_binarised_with_their_mean_and_whatever_the_order():
-    """20,000 rewards of 0.3: binomial test at level 1e-5."""
+    """Many rewards of 0.3: binomial test at level 1e-5."""
     policy = br.ThompsonBeta()
     parameters = policy.parameters(1, None)
     forward, backward = policy.start(1, None, key=9), policy.start(1, None, key=9)
-    steps = list(range(1, 20_001))
+    steps = list(range(1, runs(5000, 20_000) + 1))
     for state, order in ((forward, steps), (backward, steps[::-1])):
         for step in order:
             policy.kernels.learn(parameters, *state, 0, 0.3, step)
     assert forward.arms.tolist() == backward.arms.tolist()
     ones = int(forward.arms["successes"][0])
-    assert stats.binomtest(ones, 20_000, 0.3).pvalue > 1e-5
+    assert stats.binomtest(ones, len(steps), 0.3).pvalue > 1e-5
 
 
 def test_uniform_at_is_philox_and_uniform():
     """The published test vector of Philox 4x32-10 at zero; Kolmogorov-Smirnov at level 1e-5."""
     assert randomness.uniform_at(0, 0) == ((0x6627E8D5 << 21) | (0xE169C58D >> 11)) * 2.0**-53
     for key in (0, 1, 2**63 - 1):
-        draws = [randomness.uniform_at(key, step) for step in range(20_000)]
+        draws = [randomness.uniform_at(key, step) for step in range(runs(5000, 20_000))]
         assert stats.kstest(draws, "uniform").pvalue > 1e-5
         assert stats.pearsonr(draws[1:], draws[:-1]).pvalue > 1e-5
 

@@ -177,6 +177,7 @@ def test_each_request_is_done_once_though_services_are_killed(place, processes):
     print(f"{sum(clients.rounds.values()):,} rounds, answers: {dict(clients.statuses)}")
 
 
+@pytest.mark.full
 def test_at_once_from_two_processes_there_is_one_decision(processes):
     found, headers = processes
 

@@ -63,7 +63,7 @@ def test_requests_that_are_drawn_get_documented_answers(service, schema, operati
     strategy = schema[path][method].as_strategy(generation_mode=mode)
 
     @hypothesis.settings(
-        max_examples=runs(10, 80), deadline=None, suppress_health_check=list(HealthCheck), database=None
+        max_examples=runs(4, 80), deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
     @hypothesis.given(case=strategy, here=hypothesis.strategies.booleans())
     def check(case: Case, here: bool) -> None:

@@ -138,6 +138,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", KNOWN)
 def test_means_and_probabilities_are_those_of_600_000_plain_runs(name):
     """And their standard errors are small: at most 5 % and 6 % for 5000 weighted runs, in full."""

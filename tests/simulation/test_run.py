@@ -15,13 +15,14 @@ from scipy import stats
 
 import brigand as br
 from brigand.simulation import run
+from strength import runs
 
 POLICIES = {
     "FE": br.ForcedExploration(),
     "SW": br.ForcedExploration(br.Linear(), window=50),
     "UCB1": br.UCB1(0, 1),
     "TS": br.ThompsonBeta(),
-    "eps": br.EpsilonGreedy(),
+    **runs({}, {"eps": br.EpsilonGreedy()}),
 }
 MIXED = br.Environment.piecewise(
     [

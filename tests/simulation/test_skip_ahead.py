@@ -157,16 +157,17 @@ def exact_pulls(means, threshold, horizon):
 @pytest.mark.parametrize("sequence", [br.Linear(2), br.Constant(3), br.Constant(math.inf)], ids=repr)
 @pytest.mark.parametrize("horizon", [3, 6])
 def test_short_runs_have_the_enumerated_distribution(method, means, sequence, horizon):
-    """Chi-square at level 1e-5, 20,000 runs."""
+    """Chi-square at level 1e-5."""
+    n = runs(5000, 20_000)
     form = sequence.form(horizon)
     law = exact_pulls(means, lambda r: form.number * (r if isinstance(sequence, br.Linear) else 1), horizon)
     environment = br.Environment.stationary([br.Bernoulli(p) for p in means])
-    results = br.simulate(environment, {"x": br.ForcedExploration(sequence)}, horizon, 20_000, method=method)
+    results = br.simulate(environment, {"x": br.ForcedExploration(sequence)}, horizon, n, method=method)
     pulls = results.dataset["pulls"].sel(policy="x", step=horizon).to_numpy()
     seen = {key: 0 for key in law}
     for row in pulls.tolist():
         seen[tuple(row)] += 1  # an outcome that cannot be is an error
-    expected = np.array(list(law.values())) * 20_000
+    expected = np.array(list(law.values())) * n
     if len(law) > 1:
         assert stats.chisquare(list(seen.values()), expected).pvalue > 1e-5
 
@@ -237,7 +238,7 @@ def test_skipping_changing_rewards_has_the_distribution_of_stepping():
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
 def test_skipping_etc_has_the_distribution_of_stepping(m, family):
     environment = br.random_environment(family, 4, 300, 2, seed=3)
-    step, skip = both(environment, br.ExploreThenCommit(m), 300, RUNS, [10, 160, 300], skip=1)
+    step, skip = both(environment, br.ExploreThenCommit(m), 300, runs(250, RUNS), [10, 160, 300], skip=1)
     for t, k in itertools.product([10, 160, 300], range(4)):
         a, b = (results["pulls"].sel(step=t, arm=k).to_numpy() for results in (step, skip))
         assert stats.ks_2samp(a, b, method="asymp").pvalue > 0.01 / 12 / 6

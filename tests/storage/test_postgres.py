@@ -16,6 +16,7 @@ from brigand.storage.events import ASK, Event
 from brigand.storage.records import Writing
 from brigand.storage.store import open_store
 from stores import run, urls
+from strength import runs
 
 FE = br.ForcedExploration(br.Linear())
 
@@ -94,7 +95,7 @@ def test_bandits_do_not_wait_for_each_other_and_one_is_written_by_one(url):
 def test_a_pool_waits_and_fails_no_call_for_lack_of_a_connection(url):
     """Many bandits, and many more threads than connections."""
     url = with_query(url, application_name="many")
-    made = [br.Bandit(["a", "b"], FE, store=url, name=f"{number}", seed=0) for number in range(30)]
+    made = [br.Bandit(["a", "b"], FE, store=url, name=f"{number}", seed=0) for number in range(runs(12, 30))]
     failures = []
 
     def use(bandit):
@@ -166,6 +167,7 @@ def test_connections_that_the_server_closes_are_replaced(url, postgres):
         assert len(bandit.history()) == 3
 
 
+@pytest.mark.full
 def test_a_child_lets_go_of_what_its_parent_holds(url):
     """A parent that is killed in a transaction leaves no lock, though its child lives on."""
     code = """

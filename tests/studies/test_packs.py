@@ -216,7 +216,7 @@ def test_a_full_disk_loses_nothing(tmp_path, whole, monkeypatch):
     assert files(tmp_path / "out") == whole(range(30))
 
 
-@pytest.mark.parametrize("seed", range(runs(20, 500)))
+@pytest.mark.parametrize("seed", range(runs(8, 500)))
 def test_of_a_damaged_pack_all_blocks_are_found_that_are_whole(tmp_path, whole, seed):
     rng = random.Random(seed)
     numbers = [n for n in range(200) if block(n)[0][0] == "a"]

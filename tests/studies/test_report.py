@@ -207,6 +207,7 @@ def test_plot_writes_the_figures_that_are_asked_for(results, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.full
 def test_report_writes_a_file(results, tmp_path):
     done = brigand("report", results.folder, "--out", tmp_path / "deep" / "x.html")
     assert done.exit_code == 0

@@ -14,6 +14,7 @@ from brigand.figures.regret import regret as draw_regret
 from brigand.studies import statistics, work
 from brigand.studies.results import StudyResults, load
 from brigand.studies.run import run_study
+from strength import runs
 from studies.packed import alone
 
 T = 200
@@ -374,9 +375,9 @@ def test_load_takes_files_and_folders(folder, results, tmp_path):
 
 
 def test_of_equal_policies_few_tables_call_any_better():
-    """Of 1,000 tables of 20 equal policies: 5 % at most, and four standard errors; 1 in 30,000 is beyond."""
+    """Of many tables of 20 equal policies: 5 % at most, and four standard errors; 1 in 30,000 is beyond."""
     rng = np.random.default_rng(3)
-    tables, n = 1000, 40
+    tables, n = runs(200, 1000), 40
     once = false = 0
     for _ in range(tables):
         noise = rng.standard_normal((n, 1))  # of the instances: the same for all

@@ -8,7 +8,7 @@ import pytest
 import brigand as br
 from brigand.theory import Schedule, bounds
 from brigand.theory.forced_exploration import powers_sum
-from strength import some
+from strength import runs, some
 
 THREE = {"constant": br.Constant(), "linear": br.Linear(), "exponential": br.Exponential()}
 FAMILIES = {
@@ -247,7 +247,7 @@ def test_theorem_2_is_its_sum(number):
 
 
 def test_corollaries_4_to_6_are_weaker_than_theorem_2():
-    for number in range(60):
+    for number in range(runs(15, 60)):
         environment, policy, horizon = changing(number)
         steps = np.unique(np.geomspace(1, horizon, 30).astype(np.int64))
         found = bounds(environment, policy, horizon)

@@ -142,7 +142,7 @@ def random_setting(rng):
 def test_no_corrected_bound_is_weaker_than_the_printed_one(part):
     """At T, and with a window at a multiple of it, and a <= 2."""
     rng = np.random.default_rng(part)
-    for _ in range(runs(40, 400)):
+    for _ in range(runs(12, 400)):
         environment, policy, horizon = random_setting(rng)
         found = pulls(environment, policy, horizon)
         for (name, version), value in found.items():

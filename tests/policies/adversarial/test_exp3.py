@@ -11,6 +11,7 @@ from brigand import jit
 from brigand.policies.adversarial import exp3
 from brigand.policies.adversarial.exp3 import EXP3, EXP3S
 from policies.play import regret
+from strength import runs
 
 BOTH = pytest.mark.parametrize("policy", [EXP3(), EXP3(0.3), EXP3S(), EXP3S(0.01, 0.2)], ids=repr)
 
@@ -88,7 +89,8 @@ def test_the_tuned_settings_are_the_published_ones():
 
 @BOTH
 def test_arms_are_drawn_from_p(policy):
-    """Chi-square on 20,000 draws at level 1e-5, for all arms and for some."""
+    """Chi-square at level 1e-5, for all arms and for some."""
+    n = runs(4000, 20_000)
     parameters, state = policy.parameters(4, 500), policy.start(4, 500)
     rng = np.random.default_rng(1)
     for step in range(1, 101):
@@ -96,10 +98,10 @@ def test_arms_are_drawn_from_p(policy):
         policy.kernels.learn(parameters, *state, step % 4, rng.random() * (step % 4) / 4, step)
     p = probabilities(parameters, state)
     for candidates in (np.arange(4), np.array([1, 3])):
-        draws = [exp3.select(parameters, *state, candidates, rng) for _ in range(20_000)]
+        draws = [exp3.select(parameters, *state, candidates, rng) for _ in range(n)]
         counts = np.bincount(draws, minlength=4)
-        assert counts[candidates].sum() == 20_000
-        expected = 20_000 * p[candidates] / p[candidates].sum()
+        assert counts[candidates].sum() == n
+        expected = n * p[candidates] / p[candidates].sum()
         assert stats.chisquare(counts[candidates], expected).pvalue > 1e-5
     assert exp3.select(parameters, *state, np.array([2]), rng) == 2
 

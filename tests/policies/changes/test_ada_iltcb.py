@@ -10,6 +10,7 @@ import brigand as br
 from brigand.policies.changes import ada_iltcb
 from brigand.policies.changes.ada_iltcb import AdaILTCB
 from policies.play import play, regret
+from strength import runs
 
 LEARNERS = [AdaILTCB(C=0.1, D=2.0, length=0.25)]
 BAD = [
@@ -86,11 +87,11 @@ def test_arms_are_drawn_from_the_distribution():
 
 def test_weighted_totals_are_unbiased():
     """Two arms of constant rewards: totals over T within 4.5 standard deviations of the rewards."""
-    totals = []
-    for seed in range(40):
+    totals, n = [], runs(15, 40)
+    for seed in range(n):
         _, state = play(AdaILTCB(D=math.inf, length=0.25), np.tile([0.4, 0.8], (600, 1)), key=seed, seed=seed)
         totals.append(state.arms["total"] / 600)
-    error = np.std(totals, axis=0, ddof=1) / math.sqrt(40)
+    error = np.std(totals, axis=0, ddof=1) / math.sqrt(n)
     assert (abs(np.mean(totals, axis=0) - [0.4, 0.8]) < 4.5 * error).all()
 
 

@@ -77,7 +77,7 @@ def alarm_steps(policy, rewards):
 )
 def test_rises_and_falls_are_seen_alike(policy):
     """One of two arms moves from 0.3 to 0.7: the rewards 1 - x give the same alarms at the same steps."""
-    for seed in range(2):
+    for seed in range(runs(1, 2)):
         means = np.repeat([[0.3, 0.5], [0.7, 0.5]], 1000, axis=0)
         rewards = (np.random.default_rng(seed).random(means.shape) < means).astype(float)
         rise, fall = (alarm_steps(policy, x)[0] for x in (rewards, 1.0 - rewards))
@@ -180,11 +180,11 @@ def alarmed(policy, rewards):
 @pytest.mark.parametrize("name", BOUNDED)
 def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     """Binomial test at level 1e-4."""
-    n, horizon = runs(15, 400), runs(1000, 10_000)
+    n, horizon = runs(8, 400), runs(500, 10_000)
     if name == "GLR":
-        n = runs(10, 400)
+        n = runs(5, 400)
     elif name == "GLR, all":  # a test after each reward, at each place
-        n, horizon = runs(2, 400), runs(300, 1000)
+        n, horizon = runs(2, 400), runs(200, 1000)
     found = sum(alarmed(BOUNDED[name], LAWS[law](np.random.default_rng(seed), horizon)) for seed in range(n))
     assert stats.binomtest(found, n, LEVEL, alternative="greater").pvalue > 1e-4
 
@@ -201,7 +201,7 @@ def test_false_alarms_are_no_more_frequent_than_asked_for(name, law):
     ids=lambda given: given if isinstance(given, float) else type(given).__name__,
 )
 def test_changes_are_still_found_in_both_directions(policy, before, after, delay):
-    for seed in range(3):
+    for seed in range(runs(1, 3)):
         uniform, means = np.random.default_rng(seed).random(900), np.repeat([before, after], [500, 400])
         rewards = (uniform < means).astype(float)[:, None]
         rise, fall = (alarm_steps(policy, x)[0][0] for x in (rewards, 1.0 - rewards))
@@ -292,7 +292,7 @@ def log_beta(total, s):
     return math.lgamma(total + 0.5) + math.lgamma(s - total + 0.5) - math.lgamma(s + 1)
 
 
-@pytest.mark.parametrize("spacing", [1, 7, 10])
+@pytest.mark.parametrize("spacing", runs([7], [1, 7, 10]))
 def test_the_likelihood_ratio_thresholds_are_large_enough(spacing):
     """1 / W summed over all places s, where W is what the threshold at the worst n > s allows."""
     for steps in (50, 1000, 10_000):

@@ -10,6 +10,7 @@ import brigand as br
 from brigand.policies.changes import glr_klucb
 from brigand.policies.changes.glr_klucb import GLRKLUCB
 from policies.play import play, regret
+from strength import runs
 
 BAD = [
     ((GLRKLUCB, {"local": 1}), "GLRKLUCB's local must be True or False, not 1"),
@@ -107,9 +108,10 @@ def test_the_search_takes_the_largest_index_and_draws_as_argmax_does():
         assert glr_klucb.best_arm(parameters, *state, every, seeds[1]) == expected
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("value", [0.1, 0.7, 1.0, 0.0])
 def test_equal_rewards_are_no_change(value):
-    _, state = play(GLRKLUCB(delta=1.0, omega=0.0, every=1, spacing=1), np.full((300, 1), value))
+    _, state = play(GLRKLUCB(delta=1.0, omega=0.0, every=1, spacing=1), np.full((runs(150, 300), 1), value))
     assert state.header["restarts"] == 0
 
 

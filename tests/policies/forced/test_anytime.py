@@ -14,6 +14,7 @@ from brigand.policies.forced.sequences import value
 from brigand.theory.forced_exploration import forced_exploration_bounds
 from brigand.theory.sliding_window import sliding_window_bounds
 from brigand.tuning.search import python_line, tabulate
+from strength import runs
 
 ANYTIME = br.AnytimeExponential()
 POLICY = br.ForcedExploration(ANYTIME)
@@ -97,13 +98,14 @@ def steps_of(n_arms, horizon, rewards, policy=POLICY, seed=0):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("n_arms", [2, 4])
 def test_thresholds_never_decrease_within_a_run(n_arms):
-    for seed in range(20):
+    for seed in range(runs(4, 20)):
         table = np.random.default_rng(seed).normal(0, 1, (600, n_arms))
         thresholds = [float(header["threshold"]) for _, _, header in steps_of(n_arms, None, table)]
         assert (np.diff(thresholds) >= 0).all()
         assert thresholds == pytest.approx(defined(table)[1], rel=1e-12)
 
 
+@pytest.mark.full
 def test_a_threshold_is_kept_where_f_wants_to_decrease():
     """Two arms of which the one pulled last is always the worse alternate; the page has the numbers."""
     table = [[-(2.0**t)] * 2 if t <= 100 else [1e40, 1e40] for t in range(1, 36_101)]
@@ -128,7 +130,7 @@ def test_after_1000_asks_without_a_reward_every_arm_is_pulled_again_as_soon(n_ar
     assert {arm for arm, _ in steps[1000:]} == set(range(n_arms))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_arms", [2, 3, 10])
 @pytest.mark.parametrize("kind", ["tied", "close", "none", "late", "worst last", "far"])
 def test_in_every_run_thresholds_are_at_most_exp_sqrt_r(n_arms, kind):

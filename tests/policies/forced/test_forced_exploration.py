@@ -126,7 +126,7 @@ SEQUENCES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=runs(60, 150), deadline=None, derandomize=True)
 @given(
     sequence=SEQUENCES,
     n_arms=st.integers(1, 6),

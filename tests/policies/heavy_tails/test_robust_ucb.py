@@ -60,7 +60,7 @@ def catonis(policy, x, t):
 REFERENCE = {"truncated": truncated, "median": median, "catoni": catonis}
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("tails", ["normal", "heavy"])
 def test_every_index_and_choice_follow_the_definition(policy, tails):

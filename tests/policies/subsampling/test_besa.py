@@ -11,6 +11,7 @@ import brigand as br
 from brigand.policies.subsampling import besa, samples
 from brigand.policies.subsampling.besa import BESA
 from policies.play import regret
+from strength import runs
 
 
 def taught(histories, key=0, policy=None):
@@ -144,17 +145,18 @@ def knockout_law(histories):
 @pytest.mark.parametrize("bits", [False, True])
 def test_choices_have_the_distribution_of_the_definition(bits):
     """Chi-square at level 1e-5, against all orders and sub-samples."""
+    n = runs(2500, 6000)
     histories = [[0.75], [0.5, 1.0, 0.25], [0.25, 0.5], [0.5, 0.25, 0.75, 1.0], [0.125, 0.75]]
     if bits:
         histories = [[1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0]]
     parameters, state = taught(histories)
     rng = np.random.default_rng(5)
-    chosen = [BESA().kernels.select(parameters, *state, np.arange(5), rng) for _ in range(6000)]
+    chosen = [BESA().kernels.select(parameters, *state, np.arange(5), rng) for _ in range(n)]
     law = knockout_law(histories)
     possible = law > 0
     counts = np.bincount(chosen, minlength=5)
     assert counts[~possible].sum() == 0
-    assert stats.chisquare(counts[possible], 6000 * law[possible]).pvalue > 1e-5
+    assert stats.chisquare(counts[possible], n * law[possible]).pvalue > 1e-5
 
 
 @pytest.mark.parametrize("n0", [1, 3])

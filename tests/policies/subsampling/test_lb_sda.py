@@ -51,7 +51,7 @@ def limited_memory(rewards, least, extra, power, key):
 @pytest.mark.parametrize(("least", "extra"), [(10, 0), (1, 0), (4.5, 3.0), (10, 50)])
 def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
     """The rewards change, so that every arm fills its memory."""
-    for key in range(2):
+    for key in range(runs(1, 2)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))
         rewards[300:] = rewards[300:, ::-1]
         chosen, _ = play(LBSDALM(least, extra, forced), rewards, key)
@@ -61,7 +61,7 @@ def test_lm_is_its_definition_arm_by_arm(least, extra, forced):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("forced", ["none", "sqrt_log", "cbrt_log"])
 def test_unlimited_memory_is_lb_sda(forced):
-    for key in range(3):
+    for key in range(runs(1, 3)):
         for rewards in (
             np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (400, 4)),
             (np.random.default_rng(key).random((400, 4)) < [0.2, 0.5, 0.5, 0.6]).astype(float),
@@ -112,9 +112,10 @@ def sliding_window(rewards, tau, power, key):
     return chosen, diverse, changes
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("tau", "forced"), [(40, "cbrt_log"), (120, "sqrt_log"), (5, "cbrt_log")])
 def test_sw_is_its_definition_arm_by_arm(tau, forced):
-    for key in range(2):
+    for key in range(runs(1, 2)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 0.7, (900, 4))
         rewards[400:] = rewards[400:, ::-1]
         expected, _, changes = sliding_window(rewards, tau, POWERS[forced], key)
@@ -125,7 +126,7 @@ def test_sw_is_its_definition_arm_by_arm(tau, forced):
 def test_sw_diversity_is_its_definition_arm_by_arm():
     """A challenger that has become better is pulled alone until it leads: the rest must be tried again."""
     total = 0
-    for key in range(3):
+    for key in range(runs(1, 3)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5], 0.2, (1500, 3))
         rewards[500:, 1] += 5
         expected, diverse, _ = sliding_window(rewards, 500, POWERS["cbrt_log"], key)
@@ -220,7 +221,7 @@ def coded_sliding_window(rewards, tau, power, key):
 @pytest.mark.parametrize("forced", POWERS)
 @pytest.mark.parametrize(("least", "extra"), [(10, 0), (4.5, 3.0), (math.inf, 0.0)])
 def test_lm_is_as_its_authors_code_where_that_is_asked_for(least, extra, forced):
-    for key in range(2):
+    for key in range(runs(1, 2)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 1, (800, 4))
         rewards[300:] = rewards[300:, ::-1]
         chosen, _ = play(LBSDALM(least, extra, forced, authors_code=True), rewards, key)
@@ -236,9 +237,10 @@ def test_lm_is_not_as_its_authors_code_by_default():
     assert differ > 10
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("tau", "forced"), [(40, "cbrt_log"), (120, "sqrt_log"), (5, "cbrt_log")])
 def test_sw_is_as_its_authors_code_where_that_is_asked_for(tau, forced):
-    for key in range(2):
+    for key in range(runs(1, 2)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5, 0.6], 0.7, (900, 4))
         rewards[400:] = rewards[400:, ::-1]
         chosen, _ = play(SlidingWindowLBSDA(tau, forced, authors_code=True), rewards, key)
@@ -248,7 +250,7 @@ def test_sw_is_as_its_authors_code_where_that_is_asked_for(tau, forced):
 def test_sw_diversity_is_as_in_the_authors_code_where_that_is_asked_for():
     """As the test above of its own rule; the two rules give other games."""
     total, same = 0, 0
-    for key in range(3):
+    for key in range(runs(1, 3)):
         rewards = np.random.default_rng(key).normal([0, 0.3, 0.5], 0.2, (1500, 3))
         rewards[500:, 1] += 5
         expected, diverse = coded_sliding_window(rewards, 500, CODED["cbrt_log"], key)
@@ -326,7 +328,7 @@ def test_the_authors_own_code_gives_the_same_regret(policy, instance, mean, erro
 def test_the_window_holds_what_was_told_of_its_pulls():
     """The third arm's rewards never come; the others' wait up to 30 steps."""
     policy = SlidingWindowLBSDA(100)
-    steps = runs(300, 1000)
+    steps = runs(200, 1000)
     parameters, state = policy.parameters(3, 1000), policy.start(3, 1000, 5)
     rng = np.random.default_rng(0)
     pulled, told, waiting = [], {}, []

@@ -59,7 +59,7 @@ def play(policy, rewards, key=0, check=None):
     return chosen
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_arms", [2, 3, 4, 5])
 @pytest.mark.parametrize("key", range(3))
 def test_it_is_its_definition_arm_by_arm(key, n_arms):
@@ -79,6 +79,7 @@ def test_it_is_its_definition_arm_by_arm(key, n_arms):
         assert play(SSTC(), scaled, key) == expected
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", [1.0, 0.01])
 @pytest.mark.parametrize("values", [2, 4])
 @pytest.mark.parametrize("seed", range(4))
