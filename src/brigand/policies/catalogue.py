@@ -8,6 +8,7 @@ tests may use. If it differs from most in what the tests expect, ``tests/policie
 from __future__ import annotations
 
 from brigand.policies.adversarial.exp3 import EXP3 as EXP3, EXP3S as EXP3S
+from brigand.policies.adversarial.tsallis_inf import TsallisINF as TsallisINF
 from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from brigand.policies.baselines.extremes import Oracle as Oracle, UniformRandom as UniformRandom
 from brigand.policies.changes.ad_switch import AdSwitch as AdSwitch
@@ -30,6 +31,8 @@ from brigand.policies.commit.sequential_etc import (
     FixedBudgetETC as FixedBudgetETC,
     SequentialETC as SequentialETC,
 )
+from brigand.policies.divergence.dmed import DMED as DMED
+from brigand.policies.divergence.imed import IMED as IMED
 from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
 from brigand.policies.forced.sequences import (
     AnytimeExponential as AnytimeExponential,
@@ -56,6 +59,7 @@ from brigand.policies.subsampling.ssmc import SSMC as SSMC
 from brigand.policies.subsampling.sstc import SSTC as SSTC
 from brigand.policies.subsampling.sub_sampling import LBSDA as LBSDA, RBSDA as RBSDA, WRSDA as WRSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA as SlidingWindowLBSDA
+from brigand.policies.ucb.bayes_ucb import BayesUCB as BayesUCB, BayesUCBGaussian as BayesUCBGaussian
 from brigand.policies.ucb.kl_ucb import KLUCB as KLUCB, SlidingWindowKLUCB as SlidingWindowKLUCB
 from brigand.policies.ucb.kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
 from brigand.policies.ucb.moss import MOSS as MOSS
@@ -91,7 +95,12 @@ CATALOGUE = Catalogue(
         "KL-UCB-exponential": KLUCB("exponential"),
         "KL-UCB-Poisson": KLUCB("poisson"),
         "KL-UCB++": KLUCBPlusPlus(),
+        "Bayes-UCB": BayesUCB(),
+        "Bayes-UCB-Gaussian": BayesUCBGaussian(0.5),
         "UCB-Normal": UCBNormal(),
+        "IMED": IMED(),
+        "IMED-Gaussian": IMED("gaussian", sigma=0.5),
+        "DMED": DMED(),
         "Robust-UCB-truncated": RobustUCB("truncated", u=1.0),
         "Robust-UCB-median": RobustUCB("median", v=0.25),
         "Robust-UCB-Catoni": RobustUCB("catoni", v=0.25),
@@ -126,6 +135,8 @@ CATALOGUE = Catalogue(
         "Ada-ILTCB+": AdaILTCB(length=0.25),
         "EXP3": EXP3(),
         "EXP3.S": EXP3S(),
+        "Tsallis-INF": TsallisINF(),
+        "Tsallis-INF-IW": TsallisINF("IW"),
         "Random": UniformRandom(),
         "Oracle": Oracle(),
     }
