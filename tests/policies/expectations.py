@@ -251,6 +251,8 @@ EXPECTED = {
         order_matters=CHANGES,
         rows_matter=K_IN_RATES,
     ),
+    "RAW-UCB": Expected(needs_horizon=True, order_matters=BY_PLACE),
+    "FEWA": Expected(needs_horizon=True, order_matters=BY_PLACE),
     "EXP3": Expected(
         regret=90,
         needs_horizon=True,
@@ -270,7 +272,6 @@ EXPECTED = {
         rows_matter=K_IN_TUNING,
     ),
     "Tsallis-INF": Expected(
-        regret=90,
         unpaid="random",
         often_unpaid=CHANCE,
         best_pulls=700,
@@ -278,7 +279,7 @@ EXPECTED = {
         commits=True,
     ),
     "Tsallis-INF-IW": Expected(
-        regret=90,
+        regret=40,
         unpaid="random",
         often_unpaid=CHANCE,
         best_pulls=700,

@@ -14,6 +14,7 @@ from brigand.policies.baselines.extremes import Oracle as Oracle, UniformRandom 
 from brigand.policies.changes.ad_switch import AdSwitch as AdSwitch
 from brigand.policies.changes.ada_iltcb import AdaILTCB as AdaILTCB
 from brigand.policies.changes.cusum_ucb import CUSUMUCB as CUSUMUCB, PHTUCB as PHTUCB
+from brigand.policies.changes.fewa import FEWA as FEWA
 from brigand.policies.changes.forgetting_thompson import (
     DiscountedThompson as DiscountedThompson,
     SlidingWindowThompson as SlidingWindowThompson,
@@ -25,6 +26,7 @@ from brigand.policies.changes.garivier_moulines import (
 )
 from brigand.policies.changes.glr_klucb import GLRKLUCB as GLRKLUCB
 from brigand.policies.changes.m_ucb import MUCB as MUCB
+from brigand.policies.changes.raw_ucb import RAWUCB as RAWUCB
 from brigand.policies.commit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
 from brigand.policies.commit.sequential_etc import (
     BestArmETC as BestArmETC,
@@ -133,6 +135,8 @@ CATALOGUE = Catalogue(
         "GLR-klUCB-global": GLRKLUCB(local=False),
         "AdSwitch": AdSwitch(),
         "Ada-ILTCB+": AdaILTCB(length=0.25),
+        "RAW-UCB": RAWUCB(0.5, growth=2),
+        "FEWA": FEWA(0.5, alpha=0.06, growth=2),
         "EXP3": EXP3(),
         "EXP3.S": EXP3S(),
         "Tsallis-INF": TsallisINF(),

@@ -16,7 +16,7 @@ import math
 from brigand.jit import kernel
 
 ITERATIONS = 100  # never reached: 3 to 8 do
-TERMS = 1_000_000  # nor these
+TERMS = 100_000  # nor these, for a + b below 1e9
 CLOSE = 1e-7  # a step of this size, relative to the length, is Newton's last
 TINY = 1e-300
 
@@ -38,7 +38,7 @@ def fraction(a: float, b: float, x: float) -> float:
             lower = 1.0 / (lower if lower != 0.0 else TINY)
             upper = upper if upper != 0.0 else TINY
             found *= upper * lower
-        if abs(upper * lower - 1.0) < 1e-15:
+        if not abs(upper * lower - 1.0) >= 1e-15:  # so that NaN ends it, too
             break
     return found
 
@@ -74,7 +74,7 @@ def beta_quantile(a: float, b: float, level: float) -> tuple[float, float]:
     for _ in range(ITERATIONS):
         log_tail, length = beta_tail(a, b, log_beta, x)
         step = (log_tail + level) * length
-        if abs(step) <= CLOSE * length:
+        if not abs(step) > CLOSE * length:
             return min(x + step, 1.0), length
         if x + step >= 1.0:
             step = 0.5 * (1.0 - x)
@@ -100,6 +100,6 @@ def normal_quantile(level: float) -> float:
         length = tail * math.sqrt(2.0 * math.pi) * math.exp(0.5 * x * x)
         step = (math.log(tail) + level) * length
         x += step
-        if abs(step) <= CLOSE * length:
+        if not abs(step) > CLOSE * length:
             break
     return x
