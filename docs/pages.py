@@ -20,6 +20,7 @@ from brigand.policies.base import KNOWN_FROM
 FAMILIES = {
     "forced": "Forced exploration",
     "ucb": "Upper confidence bounds",
+    "divergence": "Empirical divergence",
     "heavy_tails": "Heavy tails",
     "randomised": "Randomised",
     "subsampling": "Sub-sampling",

@@ -41,7 +41,7 @@ class Expected:
         It pulls by a schedule, which begins in order of index: it has tests of ties of its own, and its
         schedule may stand one pull further for an arm.
     commits : bool
-        It commits itself to an arm, also where no reward has come.
+        It commits itself to an arm, or keeps away from some for long, also where no reward has come.
     prior : bool
         It begins with a prior, so that constant rewards may leave an arm without a pull.
     by_index_first : bool
@@ -85,6 +85,7 @@ BY_PLACE = "a history in order of arrival, from which is drawn by place"
 ROUNDS = "a round begins with what has arrived by then"
 HISTORY = f"a history in order of arrival, and {ROUNDS}"
 CHANGES = "looks for a change in the sequence of arrivals"
+LISTS = "at every arrival arms enter a list"
 WEIGHTS = "at every arrival all weights are moved together"
 # rows_matter
 K_IN_RULE = "K is in the rule"
@@ -125,7 +126,9 @@ EXPECTED = {
     "KL-UCB-exponential": Expected(regret=250, rows_matter=TIES),
     "KL-UCB-Poisson": Expected(rows_matter=TIES),
     "KL-UCB++": Expected(needs_horizon=True, rows_matter=K_IN_RULE),
+    "Bayes-UCB": Expected(prior=True),
     "UCB-Normal": Expected(regret=90, rewards_needed=3),
+    "DMED": Expected(scheduled=True, order_matters=LISTS),
     "Robust-UCB-truncated": Expected(
         regret=250,
         needs_horizon=True,
@@ -248,6 +251,8 @@ EXPECTED = {
         order_matters=CHANGES,
         rows_matter=K_IN_RATES,
     ),
+    "RAW-UCB": Expected(needs_horizon=True, order_matters=BY_PLACE),
+    "FEWA": Expected(needs_horizon=True, order_matters=BY_PLACE),
     "EXP3": Expected(
         regret=90,
         needs_horizon=True,
@@ -265,6 +270,21 @@ EXPECTED = {
         best_pulls_left=850,
         order_matters=WEIGHTS,
         rows_matter=K_IN_TUNING,
+    ),
+    "Tsallis-INF": Expected(
+        unpaid="random",
+        often_unpaid=CHANCE,
+        best_pulls=700,
+        best_pulls_left=700,
+        commits=True,
+    ),
+    "Tsallis-INF-IW": Expected(
+        regret=40,
+        unpaid="random",
+        often_unpaid=CHANCE,
+        best_pulls=700,
+        best_pulls_left=700,
+        commits=True,
     ),
     "Random": Expected(learns=False, regret=math.inf, unpaid="random", best_pulls=200, best_pulls_left=300),
     "Oracle": Expected(knows_the_arms=True),

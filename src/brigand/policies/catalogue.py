@@ -8,11 +8,13 @@ tests may use. If it differs from most in what the tests expect, ``tests/policie
 from __future__ import annotations
 
 from brigand.policies.adversarial.exp3 import EXP3 as EXP3, EXP3S as EXP3S
+from brigand.policies.adversarial.tsallis_inf import TsallisINF as TsallisINF
 from brigand.policies.baselines.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from brigand.policies.baselines.extremes import Oracle as Oracle, UniformRandom as UniformRandom
 from brigand.policies.changes.ad_switch import AdSwitch as AdSwitch
 from brigand.policies.changes.ada_iltcb import AdaILTCB as AdaILTCB
 from brigand.policies.changes.cusum_ucb import CUSUMUCB as CUSUMUCB, PHTUCB as PHTUCB
+from brigand.policies.changes.fewa import FEWA as FEWA
 from brigand.policies.changes.forgetting_thompson import (
     DiscountedThompson as DiscountedThompson,
     SlidingWindowThompson as SlidingWindowThompson,
@@ -24,12 +26,15 @@ from brigand.policies.changes.garivier_moulines import (
 )
 from brigand.policies.changes.glr_klucb import GLRKLUCB as GLRKLUCB
 from brigand.policies.changes.m_ucb import MUCB as MUCB
+from brigand.policies.changes.raw_ucb import RAWUCB as RAWUCB
 from brigand.policies.commit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
 from brigand.policies.commit.sequential_etc import (
     BestArmETC as BestArmETC,
     FixedBudgetETC as FixedBudgetETC,
     SequentialETC as SequentialETC,
 )
+from brigand.policies.divergence.dmed import DMED as DMED
+from brigand.policies.divergence.imed import IMED as IMED
 from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
 from brigand.policies.forced.sequences import (
     AnytimeExponential as AnytimeExponential,
@@ -56,6 +61,7 @@ from brigand.policies.subsampling.ssmc import SSMC as SSMC
 from brigand.policies.subsampling.sstc import SSTC as SSTC
 from brigand.policies.subsampling.sub_sampling import LBSDA as LBSDA, RBSDA as RBSDA, WRSDA as WRSDA
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA as SlidingWindowLBSDA
+from brigand.policies.ucb.bayes_ucb import BayesUCB as BayesUCB, BayesUCBGaussian as BayesUCBGaussian
 from brigand.policies.ucb.kl_ucb import KLUCB as KLUCB, SlidingWindowKLUCB as SlidingWindowKLUCB
 from brigand.policies.ucb.kl_ucb_plus_plus import KLUCBPlusPlus as KLUCBPlusPlus
 from brigand.policies.ucb.moss import MOSS as MOSS
@@ -91,7 +97,12 @@ CATALOGUE = Catalogue(
         "KL-UCB-exponential": KLUCB("exponential"),
         "KL-UCB-Poisson": KLUCB("poisson"),
         "KL-UCB++": KLUCBPlusPlus(),
+        "Bayes-UCB": BayesUCB(),
+        "Bayes-UCB-Gaussian": BayesUCBGaussian(0.5),
         "UCB-Normal": UCBNormal(),
+        "IMED": IMED(),
+        "IMED-Gaussian": IMED("gaussian", sigma=0.5),
+        "DMED": DMED(),
         "Robust-UCB-truncated": RobustUCB("truncated", u=1.0),
         "Robust-UCB-median": RobustUCB("median", v=0.25),
         "Robust-UCB-Catoni": RobustUCB("catoni", v=0.25),
@@ -124,8 +135,12 @@ CATALOGUE = Catalogue(
         "GLR-klUCB-global": GLRKLUCB(local=False),
         "AdSwitch": AdSwitch(),
         "Ada-ILTCB+": AdaILTCB(length=0.25),
+        "RAW-UCB": RAWUCB(0.5, growth=2),
+        "FEWA": FEWA(0.5, alpha=0.06, growth=2),
         "EXP3": EXP3(),
         "EXP3.S": EXP3S(),
+        "Tsallis-INF": TsallisINF(),
+        "Tsallis-INF-IW": TsallisINF("IW"),
         "Random": UniformRandom(),
         "Oracle": Oracle(),
     }

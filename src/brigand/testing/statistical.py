@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,8 @@ def check_propensities(policy: Policy, steps: Sequence[int] = STEPS, selects: in
     steps : sequence of int
         The numbers of pulls, up to 400, after which `select` is called again and again.
     selects : int
-        How often; the level is the same for any number.
+        How often, or a twentieth of it where one arm is certain: a single other choice is too many there. The
+        level is the same for any number.
     """
     policy, rng = knowing(policy), generator(2)
     parameters, state, rewards = policy.parameters(4, 400), policy.start(4, 400, 5), fit(policy, rewards01())
@@ -75,13 +77,12 @@ def check_propensities(policy: Policy, steps: Sequence[int] = STEPS, selects: in
             where = f"at step {step + 1}, among {candidates.tolist()}"
             require(known.all(), f"propensity knows some arms and others not, {found} {where}")
             require(min(found) >= 0.0 and abs(sum(found) - 1.0) < 1e-9, f"propensities are {found} {where}")
-            chosen = [kernels.select(parameters, *state, candidates, rng) for _ in range(selects)]
+            often = selects if max(found) < 1.0 else math.ceil(selects / 20)
+            chosen = [kernels.select(parameters, *state, candidates, rng) for _ in range(often)]
             for arm, p in zip(candidates, found, strict=True):
                 times = chosen.count(arm)
-                fits = stats.binomtest(times, selects, min(p, 1.0)).pvalue > RARE
-                require(
-                    fits, f"arm {arm} was chosen {times} times in {selects} {where}; its propensity is {p}"
-                )
+                fits = stats.binomtest(times, often, min(p, 1.0)).pvalue > RARE
+                require(fits, f"arm {arm} was chosen {times} times in {often} {where}; its propensity is {p}")
         candidates = allowed[step % 4] if step > 20 else allowed[0]
         arm = kernels.select(parameters, *state, candidates, rng)
         for absent in set(range(4)) - set(candidates.tolist()):

@@ -46,14 +46,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from brigand import checks
-from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import BoundedPolicy, Estimated, Header, Kernels, Table, record, ring_length
+from brigand.policies.base import Estimated, Header, Kernels, Table, record, ring_length
 from brigand.policies.kernels import window
 from brigand.policies.kernels.arithmetic import correct_mean, learn_mean, unit_reward
 from brigand.policies.kernels.choices import break_tie, needs_pull
-from brigand.policies.kernels.divergences import KINDS, conjugate, klucb_upper, natural
+from brigand.policies.kernels.divergences import conjugate, klucb_upper, natural
 from brigand.policies.kernels.estimates import known_unit_mean, windowed
+from brigand.policies.kernels.families import FamilyPolicy
 
 HEADER = record(step=0, level=0.0, favourite=0)  # log n + c log log n; the arm pulled last
 # phi: see `divergences.conjugate`
@@ -210,43 +210,6 @@ def learn_window(
     value = unit_reward(parameters, reward)
     if window.learn_in_window(header, arms, memory, arm, value, step, parameters.window):
         refresh_phi(parameters, arms, arm)
-
-
-class FamilyPolicy(BoundedPolicy):
-    """What KL-UCB and its variants share: the rewards' family and its sigma, which are fields of each."""
-
-    divergence: str
-    sigma: float
-
-    assumption: ClassVar[str] = "bounded, or of a one-parameter exponential family"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        name = type(self).__name__
-        if not isinstance(self.divergence, str) or self.divergence not in KINDS:
-            raise InvalidValueError(
-                f"{name}'s divergence must be one of {', '.join(KINDS)}, not {self.divergence!r}."
-            )
-        self._keep(sigma=checks.number(f"{name}'s sigma", self.sigma, above=0.0))
-        if self.divergence != "gaussian" and self.sigma != 1:
-            raise InvalidValueError(f"{name}'s sigma = {self.sigma!r} needs divergence = 'gaussian'.")
-        if self.divergence != "bernoulli" and (self.low, self.high) != (0, 1):
-            raise InvalidValueError(f"{name}'s low and high need divergence = 'bernoulli'.")
-
-    @property
-    def reward_support(self) -> tuple[float, float]:
-        if self.divergence == "bernoulli":
-            return super().reward_support
-        return (-math.inf if self.divergence == "gaussian" else 0.0, math.inf)
-
-    @property
-    def must_know(self) -> str:
-        if self.divergence == "bernoulli":
-            return super().must_know
-        return "the family of rewards" + (", sigma" if self.divergence == "gaussian" else "")
-
-    def _family(self) -> tuple[float, float, int, float]:
-        return float(self.low), float(self.high - self.low), KINDS[self.divergence], float(self.sigma)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from brigand.policies.base import Header, Kernels, Table, need_horizon, record
 from brigand.policies.kernels.arithmetic import correct_mean, learn_mean, unit_reward
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.divergences import klucb_upper
-from brigand.policies.ucb.kl_ucb import FamilyPolicy
+from brigand.policies.kernels.families import FamilyPolicy
 
 HEADER = record(step=0)
 ARM = record(pulls=0, count=0, sum=0.0, residue=0.0, mean=float("nan"), index=float("nan"))
