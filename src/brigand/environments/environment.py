@@ -17,8 +17,8 @@ from brigand import checks
 from brigand.environments import draw
 from brigand.environments.distribution import Distribution
 from brigand.environments.totals import TOTAL
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError
-from brigand.spec import Spec
 
 LAW = np.dtype(
     [("kind", int), ("a", float), ("b", float), ("c", float), ("d", float), ("start", int), ("size", int)],
@@ -40,7 +40,7 @@ class CompiledEnvironment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Environment(Spec):
+class Environment(World):
     """K arms whose reward distributions stay the same within a phase.
 
     Make one with `stationary` or `piecewise`.
@@ -99,6 +99,11 @@ class Environment(Spec):
         """K."""
         return len(self.phases[0])
 
+    @property
+    def breakpoints(self) -> tuple[int, ...]:
+        """The first steps of all phases but the first."""
+        return self.starts[1:]
+
     @functools.cached_property
     def means(self) -> NDArray[np.float64]:
         """Expected rewards, shape (phases, K)."""
@@ -125,6 +130,16 @@ class Environment(Spec):
         ends = np.append(starts[1:] - 1, np.inf)
         spent = np.clip(np.minimum(at, ends) - (starts - 1), 0, None)
         return np.asarray((spent * each).sum(axis=-1))
+
+    def arm_supports(self, horizon: int) -> list[tuple[str, float, float]]:
+        return [(f"arm {k}, {arm!r},", *arm.support) for arms in self.phases for k, arm in enumerate(arms)]
+
+    def largest(self, horizon: int) -> float:
+        return self.reach
+
+    def mean_gaps(self, horizon: int) -> NDArray[np.float64]:
+        lengths = np.diff(np.minimum([*self.starts, horizon + 1], horizon + 1))
+        return np.asarray(lengths @ self.gaps / lengths.sum())
 
     @functools.cached_property
     def reach(self) -> float:
@@ -183,6 +198,11 @@ def read_environment(path: Path) -> Environment:
     except (OSError, ValueError) as error:
         raise ResultFileError(f"{str(path)!r} cannot be read: {error}") from error
     return Environment.from_json(data)
+
+
+def as_distribution(arm: object) -> Distribution | None:
+    """Return what is given as a reward distribution; None if it is none."""
+    return arm if isinstance(arm, Distribution) else None
 
 
 def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 from brigand.policies.given import policies_of
@@ -28,7 +28,7 @@ class Plan:
 
     Attributes
     ----------
-    environment : Environment
+    environment : World
     policies : dict of str to Policy
         In the order given.
     horizon : int
@@ -40,7 +40,7 @@ class Plan:
         The steps at which pulls are recorded, increasing; the last is T.
     """
 
-    environment: Environment
+    environment: World
     policies: dict[str, Policy]
     horizon: int
     replications: tuple[int, ...]
@@ -69,7 +69,7 @@ class Runs(NamedTuple):
 
 
 def make_plan(
-    environment: Environment,
+    environment: World,
     policies: Mapping[str, Policy],
     horizon: int,
     replications: int | Iterable[int],
@@ -85,13 +85,13 @@ def make_plan(
     UnsupportedRewardError
         A policy cannot work with the environment's rewards.
     """
-    if not isinstance(environment, Environment):
-        raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
+    if not isinstance(environment, World):
+        raise InvalidValueError(f"environment must be an Environment, or another world, not {environment!r}.")
     horizon = checks.steps("horizon", horizon)
-    check_sum("the environment", environment.reach, horizon)
+    check_sum("the environment", environment.largest(horizon), horizon)
     return Plan(
         environment,
-        _check_policies(policies, environment),
+        _check_policies(policies, environment, horizon),
         horizon,
         _check_replications(replications),
         check_seed(seed),
@@ -123,12 +123,12 @@ def check_sum(source: str, reward: float, horizon: int) -> None:
         )
 
 
-def _check_policies(policies: Mapping[str, Policy], environment: Environment) -> dict[str, Policy]:
+def _check_policies(policies: Mapping[str, Policy], environment: World, horizon: int) -> dict[str, Policy]:
     checked = policies_of(policies)
+    supports = environment.arm_supports(horizon)
     for policy in checked.values():
-        for arms in environment.phases:
-            for k, arm in enumerate(arms):
-                policy.check_rewards(*arm.support, f"arm {k}, {arm!r},")
+        for arm, low, high in supports:
+            policy.check_rewards(low, high, arm)
     return checked
 
 

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 
 from brigand import jit
 from brigand.environments.draw import draw
+from brigand.environments.environment import Environment
+from brigand.environments.moving import CompiledMoving, Moving, reward_about
+from brigand.environments.world import World
+from brigand.errors import InvalidValueError
 from brigand.policies.base import Header, Kernels, Policy, Table, check_choices
 from brigand.rng import Stream
 from brigand.shortcuts import wind
@@ -138,6 +142,93 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
 
 
 @functools.cache
+def moving_loop(kernels: Kernels) -> Callable[..., int]:
+    """Return the compiled loop that runs `kernels` in a world whose means move.
+
+    Returns
+    -------
+    callable
+        ``loop(parameters, headers, arms, memory, fresh, candidates, world, checkpoints, *wound, pulls, lost,
+        earned)``, as `simulation_loop`, but for ``world``, a `CompiledMoving`, and ``lost``: the largest mean
+        of the row less the mean of the arm, summed over the pulls that were made, float64 of shape (n,
+        checkpoints).
+    """
+    select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
+
+    def move(
+        parameters: Any,
+        headers: Table,
+        states: Table,
+        memory: Table,
+        fresh: Table,
+        candidates: NDArray[np.int64],
+        world: CompiledMoving,
+        checkpoints: NDArray[np.int64],
+        reward_states: NDArray[np.uint64],
+        choice_states: NDArray[np.uint64],
+        reward_rng: np.random.Generator,
+        reward_state: NDArray[np.uint64],
+        reward_half: NDArray[np.uint32],
+        rng: np.random.Generator,
+        choice_state: NDArray[np.uint64],
+        choice_half: NDArray[np.uint32],
+        pulls: NDArray[np.int64],
+        lost: NDArray[np.float64],
+        earned: NDArray[np.float64],
+    ) -> int:
+        uniforms = np.zeros(BLOCK)
+        normals = np.zeros(BLOCK)
+        counts = np.zeros(states.shape[1], np.int64)
+        for run in range(len(headers)):
+            header, arms = headers[run], states[run]
+            for row in range(len(memory)):
+                memory[row] = fresh[row]
+            reward_state[:] = reward_states[run]
+            choice_state[:] = choice_states[run]
+            reward_half[:] = 0
+            choice_half[:] = 0
+            counts[:] = 0
+            done = 0
+            total, behind = 0.0, 0.0
+            for checkpoint in range(len(checkpoints)):
+                while done < checkpoints[checkpoint]:
+                    end = min(done + BLOCK, checkpoints[checkpoint])
+                    for i in range(end - done):
+                        if world.uses_uniform:
+                            uniforms[i] = reward_rng.random()
+                        if world.uses_normal:
+                            normals[i] = reward_rng.standard_normal()
+                    block, gap = 0.0, 0.0  # summed by blocks, which rounds less
+                    for i in range(end - done):
+                        arm = select(parameters, header, arms, memory, candidates, rng)
+                        if not 0 <= arm < len(arms):
+                            return done + i + 1
+                        pull(parameters, header, arms, memory, arm)
+                        at = counts[arm] if world.by_pulls else done + i
+                        mean = world.means[at, arm]
+                        drawn = draw(world.laws[arm], world.table, uniforms[i], normals[i])
+                        reward = reward_about(world.noise[arm], mean, drawn, uniforms[i])
+                        learn(parameters, header, arms, memory, arm, reward, done + i + 1)
+                        counts[arm] += 1
+                        block += reward
+                        gap += world.best[at] - mean
+                    total += block
+                    behind += gap
+                    done = end
+                pulls[run, checkpoint] = counts
+                lost[run, checkpoint] = behind
+                earned[run, checkpoint] = total
+        return 0
+
+    return jit.compile_loop(move, *kernels)
+
+
+def loop_in(world: World, kernels: Kernels) -> Callable[..., int]:
+    """Return the compiled loop that runs `kernels` in a world."""
+    return moving_loop(kernels) if isinstance(world, Moving) else simulation_loop(kernels)
+
+
+@functools.cache
 def trace_loop(kernels: Kernels) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` on a table of rewards.
 
@@ -186,8 +277,9 @@ class Runner:
         self._choices = Stream(plan.seed, policy)
         self._parameters = informed.parameters(n_arms, plan.horizon)
         self._start = informed.start(n_arms, plan.horizon)
-        self._loop = simulation_loop(informed.kernels)
+        self._loop = loop_in(plan.environment, informed.kernels)
         self._candidates = np.arange(n_arms)
+        self._world = _compiled(plan.environment, plan.horizon)
 
     def run(self, replications: Sequence[int]) -> Runs:
         """Run some replications."""
@@ -208,8 +300,7 @@ class Runner:
                 np.empty_like(self._start.memory),
                 self._start.memory,
                 self._candidates,
-                *environment.compiled,
-                environment.gaps,
+                *self._world,
                 checkpoints,
                 *wound,
                 pulls[some],
@@ -218,4 +309,21 @@ class Runner:
             )
             check_choices(self._policy, failed)
         forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
+        if isinstance(environment, Moving):
+            regret = environment.regret_of(regret, pulls, checkpoints)
         return Runs(regret, pulls, forced, environment.best_total(checkpoints) - earned)
+
+
+def _compiled(world: World, horizon: int) -> tuple[Any, ...]:
+    """Return what the loop takes of a world.
+
+    Raises
+    ------
+    InvalidValueError
+        It is of a kind that no loop plays.
+    """
+    if isinstance(world, Moving):
+        return (world.compiled(horizon),)
+    if isinstance(world, Environment):
+        return (*world.compiled, world.gaps)
+    raise InvalidValueError(f"no loop plays a {type(world).__name__}.")
