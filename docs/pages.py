@@ -57,6 +57,7 @@ API = {
             "Gaussian",
             "Pareto",
             "Poisson",
+            "SciPyReward",
             "StudentT",
             "Uniform",
         ],

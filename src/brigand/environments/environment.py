@@ -201,22 +201,31 @@ def read_environment(path: Path) -> Environment:
 
 
 def as_distribution(arm: object) -> Distribution | None:
-    """Return what is given as a reward distribution; None if it is none."""
-    return arm if isinstance(arm, Distribution) else None
+    """Return a reward distribution that is given as such, or as a frozen one of SciPy; None if it is none."""
+    if isinstance(arm, Distribution):
+        return arm
+    if hasattr(arm, "dist") and hasattr(arm, "ppf"):  # one of SciPy's
+        from brigand.environments.of_scipy import SciPyReward
+
+        return SciPyReward.of(arm)
+    return None
 
 
-def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
-    result = _listed("arms", arms)
+def _check_arms(phase: int, given: Iterable[object]) -> tuple[Distribution, ...]:
+    result = _listed("arms", given)
     if not result:
         raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
+    arms = []
     for k, arm in enumerate(result):
-        if not isinstance(arm, Distribution):
+        found = as_distribution(arm)
+        if found is None:
             example = arm if isinstance(arm, float) and 0 <= arm <= 1 else 0.5
             raise InvalidValueError(
                 f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli({example}), "
                 f"not {arm!r}."
             )
-    return result
+        arms.append(found)
+    return tuple(arms)
 
 
 def _listed(name: str, things: Iterable[Any]) -> tuple[Any, ...]:
