@@ -38,7 +38,7 @@ def paths():
 
 
 def test_every_path_is_among_those_tested_here():
-    assert {type(path).__name__ for path in PATHS.values()} == paths()
+    assert {type(path).__name__ for path in PATHS.values()} == paths() - {"MeanFunction"}
 
 
 @pytest.mark.parametrize("name", BY_HAND)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand.environments.draw import draw
+import own_world
+from brigand.environments.functions import paying
 from brigand.environments.moving import reward_about
 from brigand.rng import Stream
 from brigand.simulation.plan import make_plan
@@ -14,6 +15,7 @@ from brigand.simulation.step import Runner
 from strength import runs
 
 SEASONS = br.SeasonalMeans([0.5, 0.4, 0.3], [0.3, 0.2, 0.3], 25, [0, 0.25, 0.5])
+JACKPOT = br.FunctionReward(own_world.jackpot, 0.595)
 ROT = br.PowerMeans([1.0, 0.8, 0.6], [0.5, 0.1, 0.0])
 RISE = br.SaturatingMeans([1.0, 0.8, 0.6], [0.01, 0.02, 0.5])
 WORLDS = {
@@ -25,6 +27,7 @@ WORLDS = {
     "exact": br.Restless(SEASONS, None),
     "switching": br.Restless(br.SwitchingMeans([[0.1, 0.9, 0.5], [0.9, 0.1, 0.5]], [[0.9, 0.1]] * 2)),
     "table": br.Restless.of_rewards(np.random.default_rng(0).random((120, 3))),
+    "functions": br.Restless(br.MeanFunction(own_world.waves, 3), [JACKPOT, None, "bernoulli"]),
     "rotting": br.Rested(ROT, br.Gaussian(0, 0.2)),
     "rising": br.Rested(RISE),
 }
@@ -51,7 +54,8 @@ def reward_of(noise, mean, uniform, normal):
     if noise is None:
         return mean
     alone = br.Environment.stationary([noise])
-    return mean + draw(alone.compiled.laws[0, 0], alone.compiled.table, uniform, normal) - noise.mean
+    pay = paying(alone.functions)
+    return mean + pay(alone.compiled.laws[0, 0], alone.compiled.table, uniform, normal) - noise.mean
 
 
 def by_definition(world, policy, replication, steps=STEPS, seed=3):
@@ -60,11 +64,12 @@ def by_definition(world, policy, replication, steps=STEPS, seed=3):
     state = policy.start(world.n_arms, steps, int(choices.integers(2**63)))
     parameters, candidates = policy.parameters(world.n_arms, steps), np.arange(world.n_arms)
     noises = world.noise if isinstance(world.noise, tuple) else (world.noise,) * world.n_arms
-    normal_ones = [isinstance(noise, br.Gaussian) for noise in noises]
+    normal_ones = [isinstance(noise, (br.Gaussian, br.FunctionReward)) for noise in noises]
+    uniform_ones = [not isinstance(noise, br.Gaussian) for noise in noises]
     means = world.means.table(steps)
     counts, paid, earned, found = [0] * world.n_arms, 0.0, 0.0, []
     for t in range(steps):
-        uniform = 0.0 if all(normal_ones) else rng.random()
+        uniform = rng.random() if any(uniform_ones) else 0.0
         normal = rng.standard_normal() if any(normal_ones) else 0.0
         arm = policy.kernels.select(parameters, *state, candidates, choices)
         policy.kernels.pull(parameters, *state, arm)
@@ -109,7 +114,7 @@ def test_compiled_runs_are_those_of_plain_python(name):
 def test_rewards_have_the_stated_means(name):
     """z-tests of each arm at two rows. False alarm: 1e-6 for all worlds together."""
     world, n = WORLDS[name], runs(2000, 200_000)
-    compiled = world.compiled(STEPS)
+    compiled, pay = world.compiled(STEPS), paying(world.drawn.functions)
     rng = np.random.default_rng(list(name.encode()))
     for row in (0, 99):
         for arm in range(3):
@@ -117,7 +122,7 @@ def test_rewards_have_the_stated_means(name):
             rewards = np.empty(n)
             for i in range(n):
                 uniform, normal = rng.random(), rng.standard_normal()
-                drawn = draw(compiled.laws[arm], compiled.table, uniform, normal)
+                drawn = pay(compiled.laws[arm], compiled.table, uniform, normal)
                 rewards[i] = reward_about(compiled.noise[arm], mean, drawn, uniform)
             error = rewards.std() / math.sqrt(n)
             assert abs(rewards.mean() - mean) <= 5.8 * error + 1e-12
@@ -168,3 +173,32 @@ def test_what_a_world_does_not_support_is_refused(name):
     make, message = REFUSED[name]
     with pytest.raises(br.InvalidValueError, match=message):
         make()
+
+
+def test_a_stationary_environment_pays_what_functions_return():
+    environment = br.Environment.stationary([JACKPOT, br.Gaussian(0.55, 0.1)])
+    for policy in POLICIES.values():
+        found = runner(environment, policy, 60)
+        rng, choices = found._rewards.generator(2), found._choices.generator(2)
+        state = policy.start(2, 60, int(choices.integers(2**63)))
+        parameters, earned = policy.parameters(2, 60), 0.0
+        for t in range(60):
+            uniform, normal = rng.random(), rng.standard_normal()
+            arm = policy.kernels.select(parameters, *state, np.arange(2), choices)
+            policy.kernels.pull(parameters, *state, arm)
+            reward = 0.55 + 0.1 * normal if arm else own_world.jackpot(uniform, normal)
+            policy.kernels.learn(parameters, *state, arm, reward, t + 1)
+            earned += reward
+        assert found.run((2,)).realized[0, -1] == pytest.approx(60 * 0.595 - earned, abs=1e-12)
+
+
+@pytest.mark.full
+def test_compiled_functions_give_the_numbers_of_plain_python_and_are_checked():
+    environment = br.Environment.stationary([JACKPOT, br.FunctionReward(own_world.product, 0.3989423)])
+    results = br.simulate(environment, POLICIES, 60, 4, 3)
+    for policy in POLICIES:
+        plain = runner(environment, POLICIES[policy], 60).run(range(4))
+        np.testing.assert_array_equal(results.dataset["pulls"].sel(policy=policy)[:, -1], plain.pulls[:, -1])
+    rarely = br.Environment.stationary([br.FunctionReward(own_world.rarely, 0.5)])
+    with pytest.raises(br.InvalidValueError, match="has returned NaN or inf"):
+        br.simulate(rarely, {"x": br.UniformRandom()}, 10**6, 300)

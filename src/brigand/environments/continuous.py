@@ -16,6 +16,8 @@ from brigand.errors import InvalidValueError
 
 ACCURACY = 1e-9
 MOST_CELLS = 2**16
+FAR = 27.0
+"""log(u / (1 - u)) for probabilities of some 1e-12."""
 SMALLEST_SHAPE = 0.02
 """Of a beta distribution: below, its quantile function is too steep for a spline."""
 
@@ -287,7 +289,15 @@ def quantile_spline(
 
     def quantile(logit: Floats) -> Floats:
         tail = special.expit(-np.abs(logit))
-        return np.asarray(np.where(logit < 0, distribution.ppf(tail), distribution.isf(tail)))
+        with np.errstate(all="ignore"):
+            found = np.asarray(np.where(logit < 0, distribution.ppf(tail), distribution.isf(tail)))
+        # Far in the tails some of SciPy's quantiles are NaN or infinite: there the last one that is not.
+        finite = np.flatnonzero(np.isfinite(found) & (found >= support[0]) & (found <= support[1]))
+        if not len(finite) or (np.abs(np.delete(logit, finite)) < FAR).any():
+            raise InvalidValueError(f"SciPy has no quantiles of {name} with the shape {shapes}.")
+        return np.asarray(
+            found[finite[np.clip(np.searchsorted(finite, np.arange(len(found))), 0, len(finite) - 1)]]
+        )
 
     for cells in (2**11, 2**12, 2**13, 2**14, 2**15, MOST_CELLS):
         knots = np.linspace(-draw.MAX_LOGIT, draw.MAX_LOGIT, cells + 1)

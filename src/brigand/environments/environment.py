@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -142,12 +142,21 @@ class Environment(World):
         return np.asarray(lengths @ self.gaps / lengths.sum())
 
     @functools.cached_property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The functions of the user's that arms call, each once."""
+        called = (getattr(arm, "function", None) for arms in self.phases for arm in arms)
+        return tuple(dict.fromkeys(function for function in called if function is not None))
+
+    @functools.cached_property
     def reach(self) -> float:
         """The largest absolute reward that can be drawn: finite, though not the bound of a heavy tail."""
         laws, table, *_ = self.compiled
+        own = max((arm.reach for arms in self.phases for arm in arms if hasattr(arm, "reach")), default=0.0)
+        laws = laws[laws["kind"] != draw.FUNCTION]
         ends = ((0.0, -12.0), (1.0 - 2 * draw.HALF_ULP, 12.0))
         with np.errstate(over="ignore"):  # infinite, then
-            return float(max(abs(draw.draw(law, table, *end)) for law in laws.ravel() for end in ends))
+            found = (abs(draw.draw(law, table, *end)) for law in laws for end in ends)
+            return float(max(found, default=0.0, key=float) if not own else max(own, *found))
 
     @functools.cached_property
     def totals(self) -> NDArray[np.void]:
@@ -168,14 +177,16 @@ class Environment(World):
                     at[arm] = used
                     tables.append(law.table)
                     used += len(law.table)
-                laws[i, k] = (law.kind, law.a, law.b, law.c, law.d, at[arm], law.size)
+                size = self.functions.index(arm.function) if law.kind == draw.FUNCTION else law.size  # type: ignore[attr-defined]
+                laws[i, k] = (law.kind, law.a, law.b, law.c, law.d, at[arm], size)
         normal = np.isin(laws["kind"], draw.NORMALS)
+        both = bool((laws["kind"] == draw.FUNCTION).any())
         return CompiledEnvironment(
             laws,
             np.concatenate(tables),
             np.array(self.starts, np.int64) - 1,
             bool((~normal).any()),
-            bool(normal.any()),
+            bool(normal.any()) or both,
         )
 
     def _repr_html_(self) -> str:

@@ -268,13 +268,15 @@ def check_skippable(world: World) -> Environment:
     Raises
     ------
     InvalidValueError
-        Its means move other than at breakpoints.
+        Its means move other than at breakpoints, or it calls a function.
     """
     if not isinstance(world, Environment):
         raise InvalidValueError(
             f"nothing can be skipped in {type(world).__name__}, whose means move all the time; only in an "
             "Environment. Use method='step'."
         )
+    if world.functions:
+        raise InvalidValueError("nothing can be skipped where rewards are functions. Use method='step'.")
     return world
 
 

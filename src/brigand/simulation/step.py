@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.environments.draw import draw
 from brigand.environments.environment import Environment
+from brigand.environments.functions import paying
 from brigand.environments.moving import CompiledMoving, Moving, reward_about
 from brigand.environments.world import World
 from brigand.errors import InvalidValueError
@@ -21,6 +21,7 @@ from brigand.rng import Stream
 from brigand.shortcuts import wind
 from brigand.simulation.plan import Plan, Runs
 
+Functions = tuple[Callable[..., float], ...]
 BLOCK = 1024
 """Random numbers are drawn for this many steps at a time: faster than one by one, and the same numbers."""
 MOST_AT_ONCE = 50
@@ -47,14 +48,15 @@ def score(
             regret[0] += counts[p, k] * gaps[p, k]
 
 
-@functools.cache
-def simulation_loop(kernels: Kernels) -> Callable[..., int]:
+def simulation_loop(kernels: Kernels, functions: Functions = ()) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` against an environment.
 
     Parameters
     ----------
     kernels : Kernels
         Plain functions, see `brigand.policies.base`.
+    functions : tuple of functions
+        Those that the environment calls, see `brigand.environments.functions`.
 
     Returns
     -------
@@ -67,7 +69,13 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
         float64 of shape (n, checkpoints), up to and including each checkpoint. It returns 0, or the step at
         which the policy chose an arm that is not there.
     """
+    return _simulation_loop(kernels, functions)
+
+
+@functools.cache
+def _simulation_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
+    pay = paying(functions)
 
     def simulate(
         parameters: Any,
@@ -128,7 +136,7 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
                         if not 0 <= arm < len(arms):
                             return done + i + 1
                         pull(parameters, header, arms, memory, arm)
-                        reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
+                        reward = pay(laws[phase, arm], table, uniforms[i], normals[i])
                         learn(parameters, header, arms, memory, arm, reward, done + i + 1)
                         counts[phase, arm] += 1
                         block += reward
@@ -138,11 +146,11 @@ def simulation_loop(kernels: Kernels) -> Callable[..., int]:
                 earned[run, checkpoint] = total
         return 0
 
-    return jit.compile_loop(simulate, *kernels)
+    return jit.compile_loop(simulate, *kernels, *functions)
 
 
 @functools.cache
-def moving_loop(kernels: Kernels) -> Callable[..., int]:
+def moving_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` in a world whose means move.
 
     Returns
@@ -154,6 +162,7 @@ def moving_loop(kernels: Kernels) -> Callable[..., int]:
         checkpoints).
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
+    pay = paying(functions)
 
     def move(
         parameters: Any,
@@ -206,7 +215,7 @@ def moving_loop(kernels: Kernels) -> Callable[..., int]:
                         pull(parameters, header, arms, memory, arm)
                         at = counts[arm] if world.by_pulls else done + i
                         mean = world.means[at, arm]
-                        drawn = draw(world.laws[arm], world.table, uniforms[i], normals[i])
+                        drawn = pay(world.laws[arm], world.table, uniforms[i], normals[i])
                         reward = reward_about(world.noise[arm], mean, drawn, uniforms[i])
                         learn(parameters, header, arms, memory, arm, reward, done + i + 1)
                         counts[arm] += 1
@@ -220,12 +229,14 @@ def moving_loop(kernels: Kernels) -> Callable[..., int]:
                 earned[run, checkpoint] = total
         return 0
 
-    return jit.compile_loop(move, *kernels)
+    return jit.compile_loop(move, *kernels, *functions)
 
 
 def loop_in(world: World, kernels: Kernels) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` in a world."""
-    return moving_loop(kernels) if isinstance(world, Moving) else simulation_loop(kernels)
+    if isinstance(world, Moving):
+        return moving_loop(kernels, world.drawn.functions)
+    return simulation_loop(kernels, world.functions)
 
 
 @functools.cache
@@ -308,6 +319,8 @@ class Runner:
                 earned[some],
             )
             check_choices(self._policy, failed)
+        if environment.functions and not np.isfinite(earned).all():
+            raise InvalidValueError("rewards must be finite, but a reward function has returned NaN or inf.")
         forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
         if isinstance(environment, Moving):
             regret = environment.regret_of(regret, pulls, checkpoints)
