@@ -47,6 +47,7 @@ API = {
             "RandomWalkMeans",
             "SaturatingMeans",
             "SeasonalMeans",
+            "SharedNoise",
             "SwitchingMeans",
             "Distribution",
             "Bernoulli",

@@ -20,7 +20,7 @@ from .environments.distribution import Distribution as Distribution
 from .environments.environment import Environment as Environment
 from .environments.functions import FunctionReward as FunctionReward, MeanFunction as MeanFunction
 from .environments.instances import random_environment as random_environment
-from .environments.moving import Rested as Rested, Restless as Restless
+from .environments.moving import Rested as Rested, Restless as Restless, SharedNoise as SharedNoise
 from .environments.of_scipy import SciPyReward as SciPyReward
 from .environments.paths import (
     LinearMeans as LinearMeans,

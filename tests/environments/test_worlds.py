@@ -69,6 +69,7 @@ def test_worlds_come_back_from_json_and_pickles_unchanged(name):
             assert again == world
             assert canonical(again) == canonical(world)
         world.table(40)
+        assert "shared" not in world.to_json()
         assert pickle.loads(pickle.dumps(world)) == world
 
 
@@ -193,6 +194,12 @@ BAD = {
     "noise": (lambda: br.Restless(PATHS["walk"], "gauss"), "'bernoulli', 'exponential'"),
     "noise number": (lambda: br.Restless(PATHS["walk"], 0.1), r"Gaussian\(0, 0.1\)"),
     "noises": (lambda: br.Restless(PATHS["walk"], (None,)), "2 as there are arms, not 1"),
+    "loads": (
+        lambda: br.Restless(PATHS["walk"], shared=br.SharedNoise([1, 2, 3])),
+        "2 as there are arms, not 3",
+    ),
+    "persistence": (lambda: br.SharedNoise(1, 1.0), "below 1"),
+    "shared": (lambda: br.Restless(PATHS["walk"], shared=0.5), "a SharedNoise, not 0.5"),
     "regret": (lambda: br.Restless(PATHS["walk"], regret="weak"), "'dynamic' or 'static'"),
     "short": (lambda: br.Restless(PATHS["table"]).table(61), "60 rows, too few for a horizon of 61"),
     "long": (lambda: br.Restless(PATHS["walk"]).table(10**12), "more means than fit"),
@@ -224,5 +231,7 @@ def test_supports_are_those_of_the_noise_moved_to_the_means():
     for noise, expected in supports.items():
         found = [(low, high) for _, low, high in br.Restless(path, noise).arm_supports(2)]
         np.testing.assert_allclose(found, expected, atol=1e-15)
+    shared = br.Restless(path, None, shared=br.SharedNoise([0, 1])).arm_supports(2)
+    assert [(low, high) for _, low, high in shared] == [(0.2, 0.6), (-math.inf, math.inf)]
     first = br.Restless(path, None).arm_supports(1)
     assert [(low, high) for _, low, high in first] == [(0.2, 0.2), (0.5, 0.5)]

@@ -28,6 +28,7 @@ WORLDS = {
     "switching": br.Restless(br.SwitchingMeans([[0.1, 0.9, 0.5], [0.9, 0.1, 0.5]], [[0.9, 0.1]] * 2)),
     "table": br.Restless.of_rewards(np.random.default_rng(0).random((120, 3))),
     "functions": br.Restless(br.MeanFunction(own_world.waves, 3), [JACKPOT, None, "bernoulli"]),
+    "shared": br.Restless(SEASONS, br.Gaussian(0, 0.1), shared=br.SharedNoise([1, -0.5, 0], 0.9)),
     "rotting": br.Rested(ROT, br.Gaussian(0, 0.2)),
     "rising": br.Rested(RISE),
 }
@@ -68,6 +69,7 @@ def by_definition(world, policy, replication, steps=STEPS, seed=3):
     uniform_ones = [not isinstance(noise, br.Gaussian) for noise in noises]
     means = world.means.table(steps)
     counts, paid, earned, found = [0] * world.n_arms, 0.0, 0.0, []
+    common = rng.standard_normal() if world.shared else 0.0
     for t in range(steps):
         uniform = rng.random() if any(uniform_ones) else 0.0
         normal = rng.standard_normal() if any(normal_ones) else 0.0
@@ -75,6 +77,9 @@ def by_definition(world, policy, replication, steps=STEPS, seed=3):
         policy.kernels.pull(parameters, *state, arm)
         mean = means[counts[arm] if isinstance(world, br.Rested) else t, arm]
         reward = reward_of(noises[arm], mean, uniform, normal)
+        if world.shared:
+            reward += world.shared.loads[arm] * common
+            common = 0.9 * common + math.sqrt(1 - 0.9**2) * rng.standard_normal()
         policy.kernels.learn(parameters, *state, arm, reward, t + 1)
         counts[arm] += 1
         paid, earned = paid + mean, earned + reward
@@ -202,3 +207,19 @@ def test_compiled_functions_give_the_numbers_of_plain_python_and_are_checked():
     rarely = br.Environment.stationary([br.FunctionReward(own_world.rarely, 0.5)])
     with pytest.raises(br.InvalidValueError, match="has returned NaN or inf"):
         br.simulate(rarely, {"x": br.UniformRandom()}, 10**6, 300)
+
+
+def test_shared_noise_has_the_stated_covariances():
+    """Of rewards of two arms, one step apart, over replications: z-tests. False alarm: 1e-6."""
+    n, rho = runs(1000, 20_000), 0.8
+    world = br.Restless(br.LinearMeans([0.0, 0.0]), None, shared=br.SharedNoise([1.0, -2.0], rho))
+    robin = runner(world, br.ForcedExploration(br.Constant(0.0)), 2)
+    robin._plan = make_plan(world, {"x": br.UniformRandom()}, 2, 1, 3, [1])
+    found = robin.run(range(n))
+    first = found.pulls[:, 0].argmax(axis=1)
+    rewards = -np.diff(found.realized, axis=1, prepend=0) / np.array([1.0, -2.0])[np.c_[first, 1 - first]]
+    assert (found.pulls[:, 1] == 1).all()
+    z = 5.1
+    assert np.all(abs(rewards.mean(axis=0)) < z / math.sqrt(n))
+    assert np.all(abs(rewards.var(axis=0) - 1) < z * math.sqrt(2 / n))
+    assert abs((rewards[:, 0] * rewards[:, 1]).mean() - rho) < z * math.sqrt((1 + rho**2) / n)

@@ -276,7 +276,8 @@ def quantile_spline(
     """Return a quantile function of SciPy as cubics in log(u / (1 - u)).
 
     The grid is refined until the spline, halfway between its knots, is within 1e-9 of SciPy's quantile,
-    relative to 1 + its absolute value; where 2^16 cells do not suffice, within `loosely`.
+    relative to 1 + its absolute value; where 2^16 cells do not suffice, within
+    `loosely`, but for probabilities below 1e-12.
 
     Raises
     ------
@@ -304,8 +305,9 @@ def quantile_spline(
         cubics = interpolate.CubicSpline(knots, quantile(knots))
         middle = (knots[1:] + knots[:-1]) / 2
         exact = quantile(middle)
-        allowed = ACCURACY if cells < MOST_CELLS else loosely
-        if np.all(np.abs(np.clip(cubics(middle), *support) - exact) <= allowed * (1 + np.abs(exact))):
+        wrong = np.abs(np.clip(cubics(middle), *support) - exact) / (1 + np.abs(exact))
+        last = cells == MOST_CELLS and loosely > ACCURACY
+        if np.all(wrong[np.abs(middle) < FAR] <= loosely) if last else np.all(wrong <= ACCURACY):
             table = np.ascontiguousarray(cubics.c.T).ravel()
             return Law(draw.SPLINE, cells / (2 * draw.MAX_LOGIT), 0.0, *support, table, cells)
     raise InvalidValueError(f"the shape {shapes} is too extreme for {name} rewards.")

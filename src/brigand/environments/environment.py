@@ -155,8 +155,7 @@ class Environment(World):
         laws = laws[laws["kind"] != draw.FUNCTION]
         ends = ((0.0, -12.0), (1.0 - 2 * draw.HALF_ULP, 12.0))
         with np.errstate(over="ignore"):  # infinite, then
-            found = (abs(draw.draw(law, table, *end)) for law in laws for end in ends)
-            return float(max(found, default=0.0, key=float) if not own else max(own, *found))
+            return float(max([own, *(abs(draw.draw(law, table, *end)) for law in laws for end in ends)]))
 
     @functools.cached_property
     def totals(self) -> NDArray[np.void]:
@@ -202,13 +201,23 @@ def read_environment(path: Path) -> Environment:
     Raises
     ------
     ResultFileError
-        The file cannot be read, or holds none.
+        The file cannot be read.
+    InvalidValueError, UnknownNameError
+        It holds none.
     """
+    return Environment.from_json(_read(path))
+
+
+def read_world(path: Path) -> World:
+    """Return the world in a JSON file; errors as of `read_environment`."""
+    return World.from_json(_read(path))
+
+
+def _read(path: Path) -> Any:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultFileError(f"{str(path)!r} cannot be read: {error}") from error
-    return Environment.from_json(data)
 
 
 def as_distribution(arm: object) -> Distribution | None:

@@ -7,6 +7,8 @@ The reward of a step is a function of the arm's mean m then, and of one draw X o
     a distribution      m + X - E X
     None                m
 
+To it may be added a noise that is shared by all arms, `SharedNoise`.
+
 A step draws its random numbers as in an `Environment` (`brigand.environments.draw`), so at a given step all
 policies meet the same ones.
 """
@@ -24,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brigand import checks
 from brigand.environments.continuous import ExponentialReward, Uniform
 from brigand.environments.distribution import Distribution
 from brigand.environments.environment import Environment, as_distribution
@@ -31,6 +34,7 @@ from brigand.environments.paths import MeanPath, MeanTable
 from brigand.environments.world import Floats, World
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
+from brigand.spec import Spec, later
 
 SHIFTED, SCALED, CHANCE = range(3)
 NOISE = np.dtype([("way", int), ("center", float)], align=True)
@@ -63,11 +67,44 @@ def reward_about(noise: Any, mean: float, drawn: float, uniform: float) -> float
     return mean + (drawn - float(noise["center"]))
 
 
+@dataclass(frozen=True)
+class SharedNoise(Spec):
+    """Noise that all arms share: load_k z at each step, z Gaussian with mean 0, variance 1, and a memory.
+
+    Rewards of arms i and j at one step so have the covariance load_i load_j. z is an autoregression, drawn
+    anew in each replication: z(t + 1) = persistence z(t) + sqrt(1 - persistence^2) N(0, 1). It changes no
+    mean, and no regret is due to it.
+
+    A policy sees one arm a step. So without persistence nothing that it does depends on the arms'
+    correlation: the law of its pulls is that of independent noise of variance load_k^2.
+
+    Parameters
+    ----------
+    loads : float or sequence of float
+        Of all arms, or of each; of either sign.
+    persistence : float
+        Correlation of z at neighbouring steps, in [0, 1).
+    """
+
+    loads: float | Sequence[float]
+    persistence: float = 0.0
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.loads) == 0:
+            self._keep(loads=checks.number("SharedNoise's loads", self.loads))
+        else:
+            self._keep(loads=checks.numbers_tuple("SharedNoise's loads", self.loads))
+        self._keep(persistence=checks.number("SharedNoise's persistence", self.persistence, 0.0, 1.0))
+        if self.persistence == 1.0:
+            raise InvalidValueError("SharedNoise's persistence must be below 1: noise returns to its mean.")
+
+
 class CompiledMoving(NamedTuple):
     """A world whose means move as the step loop takes it.
 
     `means` has shape (rows, K), `best` is the largest mean of each row, `laws` and `noise` have shape (K,).
-    `by_pulls` says whether an arm's row is that of its own pulls, or that of the step.
+    `by_pulls` says whether an arm's row is that of its own pulls, or that of the step. `loads`, (K,), are
+    those of the shared noise.
     """
 
     means: Floats
@@ -78,6 +115,9 @@ class CompiledMoving(NamedTuple):
     by_pulls: bool
     uses_uniform: bool
     uses_normal: bool
+    loads: Floats
+    persistence: float
+    uses_shared: bool
 
 
 @dataclass(frozen=True)
@@ -89,10 +129,13 @@ class Moving(World):
     means : MeanPath
     noise : Distribution, str or None, or a sequence of K of these
         How rewards are spread about the mean, see the module: of all arms, or of each.
+    shared : SharedNoise, optional
+        Noise that all arms share, by keyword.
     """
 
     means: MeanPath
     noise: Noise | Sequence[Noise] = "bernoulli"
+    shared: SharedNoise | None = later(None)
 
     by_pulls: ClassVar[bool]
 
@@ -110,6 +153,18 @@ class Moving(World):
                 f"not {len(noise)}."
             )
         self._keep(noise=noise)
+        if self.shared is not None and not isinstance(self.shared, SharedNoise):
+            raise InvalidValueError(f"shared must be a SharedNoise, not {self.shared!r}.")
+        if self._loads.shape != (self.n_arms,):
+            raise InvalidValueError(
+                f"SharedNoise's loads must be one, or {self.n_arms} as there are arms, "
+                f"not {len(self._loads)}."
+            )
+
+    @property
+    def _loads(self) -> Floats:
+        loads: Any = 0.0 if self.shared is None else self.shared.loads
+        return np.full(self.n_arms, loads) if np.ndim(loads) == 0 else np.array(loads)
 
     @property
     def n_arms(self) -> int:
@@ -187,12 +242,14 @@ class Moving(World):
                 law = self.drawn.phases[0][arm]
                 low, high = law.support
                 ends = least + (low - law.mean), most + (high - law.mean)
+            if self._loads[arm] != 0:
+                ends = -math.inf, math.inf
             found.append((f"arm {arm} of {type(self).__name__}", *ends))
         return found
 
     def largest(self, horizon: int) -> float:
         table = self.table(horizon)[:horizon]
-        most = float(np.abs(table).max())
+        most = float(np.abs(table).max()) + 12.0 * float(np.abs(self._loads).max())
         if any(noise == "exponential" for noise in self._noises):
             return max(most, 1.0) * self.drawn.reach
         centers = max(abs(arm.mean) for arm in self.drawn.phases[0])
@@ -207,7 +264,17 @@ class Moving(World):
         laws, table, _, uses_uniform, uses_normal = self.drawn.compiled
         best = self._kept("best", horizon, lambda means: means.max(axis=1))
         return CompiledMoving(
-            self.table(horizon), best, noise, laws[0], table, self.by_pulls, uses_uniform, uses_normal
+            self.table(horizon),
+            best,
+            noise,
+            laws[0],
+            table,
+            self.by_pulls,
+            uses_uniform,
+            uses_normal,
+            self._loads,
+            0.0 if self.shared is None else float(self.shared.persistence),
+            self.shared is not None,
         )
 
     @abstractmethod
@@ -241,6 +308,8 @@ class Restless(Moving):
     regret : {"dynamic", "static"}
         Against the best arm of each step; or against the one arm that is best in hindsight over the steps
         so far, as is usual for adversarial rewards. Static regret can be negative, and fall.
+    shared : SharedNoise, optional
+        Noise that all arms share, by keyword.
 
     Examples
     --------
@@ -324,6 +393,8 @@ class Rested(Moving):
         Row n holds the means of each arm at its own n-th pull.
     noise : Distribution, str or None, or a sequence of K of these
         As in `Restless`.
+    shared : SharedNoise, optional
+        Noise that all arms share, by keyword.
 
     Examples
     --------

@@ -14,7 +14,12 @@ _ENVIRONMENTS = tuple(f"brigand.environments.{name}" for name in ("continuous", 
 _SIMULATORS = {"step": "brigand.simulation.step", "skip": "brigand.simulation.skip_ahead"}
 
 
-def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> str:
+def code_stamp(
+    policy: Policy,
+    method: str,
+    *functions: Callable[..., Any],
+    called: tuple[Callable[..., Any], ...] = (),
+) -> str:
     """Return a hash of the code behind a policy's runs: its own, the simulator's, the environments'.
 
     It is not touched by comments and docstrings, nor by an edit of another policy. It changes with the
@@ -27,10 +32,12 @@ def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> s
     method : {"step", "skip"}
     *functions : callable
         Others whose source counts.
+    called : tuple of callable
+        The functions of the user's that the environment calls.
     """
     classes = tuple(dict.fromkeys(_classes_of(policy)))
-    called = tuple(dict.fromkeys(_functions_of(policy)))
-    return _stamp(classes, called, method, functions)
+    every = tuple(dict.fromkeys([*_functions_of(policy), *called]))
+    return _stamp(classes, every, method, functions)
 
 
 @functools.cache

@@ -187,7 +187,11 @@ def moving_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
     ) -> int:
         uniforms = np.zeros(BLOCK)
         normals = np.zeros(BLOCK)
+        shared = np.zeros(BLOCK)
         counts = np.zeros(states.shape[1], np.int64)
+        means, best, noise, laws, table = world.means, world.best, world.noise, world.laws, world.table
+        loads, persistence, uses_shared = world.loads, world.persistence, world.uses_shared
+        anew = math.sqrt(1.0 - persistence * persistence)
         for run in range(len(headers)):
             header, arms = headers[run], states[run]
             for row in range(len(memory)):
@@ -198,35 +202,40 @@ def moving_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
             choice_half[:] = 0
             counts[:] = 0
             done = 0
-            total, behind = 0.0, 0.0
+            total, block, behind, gap = 0.0, 0.0, 0.0, 0.0  # summed by blocks, which rounds less
+            common = reward_rng.standard_normal() if uses_shared else 0.0
             for checkpoint in range(len(checkpoints)):
                 while done < checkpoints[checkpoint]:
-                    end = min(done + BLOCK, checkpoints[checkpoint])
+                    end = min((done // BLOCK + 1) * BLOCK, checkpoints[checkpoint])
                     for i in range(end - done):
                         if world.uses_uniform:
                             uniforms[i] = reward_rng.random()
                         if world.uses_normal:
                             normals[i] = reward_rng.standard_normal()
-                    block, gap = 0.0, 0.0  # summed by blocks, which rounds less
+                        if uses_shared:
+                            shared[i] = common
+                            common = persistence * common + anew * reward_rng.standard_normal()
                     for i in range(end - done):
                         arm = select(parameters, header, arms, memory, candidates, rng)
                         if not 0 <= arm < len(arms):
                             return done + i + 1
                         pull(parameters, header, arms, memory, arm)
                         at = counts[arm] if world.by_pulls else done + i
-                        mean = world.means[at, arm]
-                        drawn = pay(world.laws[arm], world.table, uniforms[i], normals[i])
-                        reward = reward_about(world.noise[arm], mean, drawn, uniforms[i])
+                        mean = means[at, arm]
+                        drawn = pay(laws[arm], table, uniforms[i], normals[i])
+                        reward = reward_about(noise[arm], mean, drawn, uniforms[i])
+                        if uses_shared:
+                            reward += loads[arm] * shared[i]
                         learn(parameters, header, arms, memory, arm, reward, done + i + 1)
                         counts[arm] += 1
                         block += reward
-                        gap += world.best[at] - mean
-                    total += block
-                    behind += gap
+                        gap += best[at] - mean
                     done = end
+                    if done % BLOCK == 0:  # whatever the checkpoints are
+                        total, block, behind, gap = total + block, 0.0, behind + gap, 0.0
                 pulls[run, checkpoint] = counts
-                lost[run, checkpoint] = behind
-                earned[run, checkpoint] = total
+                lost[run, checkpoint] = behind + gap
+                earned[run, checkpoint] = total + block
         return 0
 
     return jit.compile_loop(move, *kernels, *functions)
