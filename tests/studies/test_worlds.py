@@ -1,6 +1,8 @@
 """Studies in worlds whose means move, or whose rewards are functions."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -99,7 +101,7 @@ def test_mistakes_have_their_line(tmp_path, name):
 
 
 @pytest.mark.full
-def test_results_are_those_of_simulate_and_change_with_the_code_of_a_function(tmp_path, monkeypatch):
+def test_results_are_those_of_simulate(tmp_path):
     path = written(tmp_path)
     run_study(path, tmp_path / "out", workers=1)
     results = br.load(tmp_path / "out")
@@ -110,10 +112,43 @@ def test_results_are_those_of_simulate_and_change_with_the_code_of_a_function(tm
         np.testing.assert_array_equal(found, expected.dataset["regret"].sel(policy="Random", step=60))
     assert not run_study(path, tmp_path / "out", workers=1).missing
 
-    def jackpot(uniform, normal):
-        return 10.0 if uniform < 0.01 else 0.5 + 0.1 * normal + 0.0 * uniform
 
-    jackpot.__module__, jackpot.__qualname__ = "own_world", "jackpot"
-    monkeypatch.setattr(own_world, "jackpot", jackpot)
-    (piece,) = run_study(path, tmp_path / "out", workers=1).missing
-    assert piece.task["environment"]["phases"][0][0]["type"] == "FunctionReward"
+OWN = """\
+def pays(uniform, normal):
+    return uniform
+
+
+def mean(t, arm):
+    return 0.5
+"""
+SMALL = """\
+name: own
+horizon: 20
+replications: 2
+environments:
+  - {name: rewards, arms: [{type: FunctionReward, function: "mine:pays", mu: 0.5}, {type: Bernoulli, p: 0.1}]}
+  - {name: means, world: {type: Restless, means: {type: MeanFunction, function: "mine:mean", arms: 2}}}
+  - {name: neither, arms: [{type: Bernoulli, p: 0.2}, {type: Bernoulli, p: 0.1}]}
+policies: [Random]
+"""
+PROGRAM = """
+from pathlib import Path
+from brigand.studies.run import run_study
+
+print(len(run_study(Path("study.yaml"), Path("out"), workers=1).missing))
+"""
+
+
+@pytest.mark.full
+def test_a_function_that_was_edited_is_run_again_and_nothing_else(tmp_path):
+    written(tmp_path, SMALL)
+
+    def run(text):
+        (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout.splitlines()[-1])
+
+    assert run(OWN) == 3
+    assert run(OWN + "# a comment") == 0
+    assert run(OWN.replace("return 0.5", "return 0.4")) == 2  # both use the module
