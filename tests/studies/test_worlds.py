@@ -1,8 +1,10 @@
 """Studies in worlds whose means move, or whose rewards are functions."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,3 +154,10 @@ def test_a_function_that_was_edited_is_run_again_and_nothing_else(tmp_path):
     assert run(OWN) == 3
     assert run(OWN + "# a comment") == 0
     assert run(OWN.replace("return 0.5", "return 0.4")) == 2  # both use the module
+
+
+def test_the_study_of_the_page_is_right(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    study = expand(*read_study(written(tmp_path, text)))
+    assert [problem.instances for problem in study.problems] == [1, 10, 1, 1]
