@@ -143,7 +143,9 @@ LONG = ("paper", "tune", "bounds", "validate")
 """Commands that take a minute or more; tests of their own run them."""
 
 
-@pytest.mark.parametrize("name", some([*TUTORIALS, "../coming_from", "../index"], ["first_simulation"]))
+@pytest.mark.parametrize(
+    "name", some([*TUTORIALS, "../coming_from", "../index", "../worlds"], ["first_simulation"])
+)
 def test_a_tutorial_runs_in_order_in_an_empty_folder_and_prints_what_it_shows(tmp_path, name):
     for printed, shown in run_page(ROOT / "docs" / "tutorials" / f"{name}.md", tmp_path, PORTS):
         if shown is not None:

@@ -19,7 +19,21 @@ from .environments.discrete import (
 )
 from .environments.distribution import Distribution as Distribution
 from .environments.environment import Environment as Environment
+from .environments.functions import FunctionReward as FunctionReward, MeanFunction as MeanFunction
 from .environments.instances import random_environment as random_environment
+from .environments.moving import Rested as Rested, Restless as Restless, SharedNoise as SharedNoise
+from .environments.of_scipy import SciPyReward as SciPyReward
+from .environments.paths import (
+    LinearMeans as LinearMeans,
+    MeanPath as MeanPath,
+    MeanTable as MeanTable,
+    PowerMeans as PowerMeans,
+    RandomWalkMeans as RandomWalkMeans,
+    SaturatingMeans as SaturatingMeans,
+    SeasonalMeans as SeasonalMeans,
+    SwitchingMeans as SwitchingMeans,
+)
+from .environments.world import World as World
 from .errors import (
     AccessError as AccessError,
     BrigandError as BrigandError,

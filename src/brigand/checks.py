@@ -102,6 +102,27 @@ def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple
     return tuple(array.tolist())
 
 
+def numbers_table(name: str, values: object) -> tuple[tuple[float, ...], ...]:
+    """Return `values` (any two-dimensional, non-empty array-like of finite numbers) as a tuple of rows."""
+    import numpy as np  # here: the command's help does without it
+
+    try:
+        array = np.asarray(values, float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidValueError(
+            f"{name} must be a table of numbers, rows of equal length, not {reprlib.repr(values)}."
+        ) from None
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidValueError(
+            f"{name} must be a non-empty, two-dimensional table, not an array of shape {array.shape}."
+        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise InvalidValueError(f"{name}[{row}][{column}] must be finite, not {array[row, column]}.")
+    return tuple(tuple(row) for row in array.tolist())
+
+
 def text(name: str, value: object) -> str:
     """Return `value` if it is a string."""
     if not isinstance(value, str):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib
 import json
 import math
 import numbers
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Self
@@ -164,6 +165,27 @@ def import_name(name: str, *, known: bool = False) -> Any:
             f"{name!r} is not used: it comes from the module {home!r}, not from {module!r}."
         )
     return found
+
+
+def function_name(function: Any, values: Callable[[], object]) -> str:
+    """Return ``module:function``; with a hash of its first values if that cannot be imported.
+
+    Parameters
+    ----------
+    function : callable
+    values : callable
+        Returns the first values of the function, which tell it apart from others.
+    """
+    name = (
+        f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__name__)}"
+    )
+    try:
+        found = import_name(name)
+    except InvalidValueError:
+        found = None
+    if function in (found, getattr(found, "py_func", None)):
+        return name
+    return f"{name} (not importable, {hashlib.sha256(repr(values()).encode()).hexdigest()[:16]})"
 
 
 def _is_allowed(module: object, allowed: tuple[str, ...] | None) -> bool:

@@ -20,6 +20,7 @@ from brigand import (
     InvalidValueError,
     Pareto,
     Poisson,
+    SciPyReward,
     StudentT,
     Uniform,
     jit,
@@ -49,12 +50,19 @@ CONTINUOUS = {
     "Pareto(1.2)": (Pareto(1.2), stats.pareto(1.2)),
     "Pareto(2.5, 0.1)": (Pareto(2.5, 0.1), stats.pareto(2.5, scale=0.1)),
     "Pareto(50, 3)": (Pareto(50, 3), stats.pareto(50, scale=3)),
+    "gamma": (SciPyReward("gamma", [2.0], -1, 0.25), stats.gamma(2.0, loc=-1, scale=0.25)),
+    "lognorm": (SciPyReward.of(stats.lognorm(0.5)), stats.lognorm(0.5)),
+    "gumbel_l": (SciPyReward.of(stats.gumbel_l(3, 2)), stats.gumbel_l(3, 2)),
+    "triang": (SciPyReward.of(stats.triang(c=0.3)), stats.triang(0.3)),
 }
 DISCRETE = {
     "Bernoulli(0.4)": (Bernoulli(0.4), stats.bernoulli(0.4)),
     "Bernoulli(0.999)": (Bernoulli(0.999), stats.bernoulli(0.999)),
     "Poisson(0.05)": (Poisson(0.05), stats.poisson(0.05)),
     "Poisson(3)": (Poisson(3), stats.poisson(3)),
+    "binom": (SciPyReward("binom", [10, 0.3]), stats.binom(10, 0.3)),
+    "nbinom": (SciPyReward.of(stats.nbinom(3, p=0.4, loc=2)), stats.nbinom(3, 0.4, 2)),
+    "skellam": (SciPyReward.of(stats.skellam(2, 3)), stats.skellam(2, 3)),
     "Poisson(400)": (Poisson(400), stats.poisson(400)),
     "Geometric(0.1)": (Geometric(0.1), stats.geom(1 / 1.1, loc=-1)),
     "Geometric(500)": (Geometric(500), stats.geom(1 / 501, loc=-1)),
@@ -228,7 +236,7 @@ QUANTILES = {name: pair for name, pair in CONTINUOUS.items() if not name.startsw
 
 def scipys_quantile(reward, law, uniforms):
     # A spline takes the uniform number as the middle of its 53-bit cell, so that 0 has a finite quantile.
-    shift = HALF_ULP if isinstance(reward, (Beta, StudentT)) else 0.0
+    shift = HALF_ULP if isinstance(reward, (Beta, StudentT, SciPyReward)) else 0.0
     return np.where(uniforms < 0.5, law.ppf(uniforms + shift), law.isf((1 - uniforms) - shift))
 
 

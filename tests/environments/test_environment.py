@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from brigand import (
     Bernoulli,
@@ -16,13 +17,18 @@ from brigand import (
     Environment,
     ExponentialReward,
     FiniteSupport,
+    FunctionReward,
     Gaussian,
     Geometric,
     InvalidValueError,
+    LinearMeans,
     Pareto,
     Poisson,
+    Restless,
+    SciPyReward,
     StudentT,
     Uniform,
+    UnknownNameError,
 )
 from brigand.environments.draw import draw
 from brigand.spec import Spec, canonical
@@ -40,6 +46,7 @@ ONE_OF_EACH = [
     Pareto(1.2),
     FiniteSupport([5, 1e-300, -2.5], [0.1, 0.2, 0.7]),
     Empirical([0.1, 0.2, 0.1]),
+    SciPyReward("weibull_min", [1.5], 2, 3),
 ]
 ENVIRONMENTS = {arm.__class__.__name__: Environment.stationary([arm]) for arm in ONE_OF_EACH} | {
     "mixed": Environment.stationary(ONE_OF_EACH),
@@ -51,7 +58,7 @@ TWO = [Bernoulli(0.2), Bernoulli(0.7)]
 
 def test_every_family_is_among_the_environments_tested_here():
     ours = {family for family in Distribution.__subclasses__() if family.__module__.startswith("brigand.")}
-    assert {type(arm) for arm in ONE_OF_EACH} == ours
+    assert {type(arm) for arm in ONE_OF_EACH} == ours - {FunctionReward}  # test_functions.py
 
 
 def test_a_stationary_environment_has_one_phase_from_step_1_on():
@@ -182,7 +189,36 @@ def test_an_arm_pays_the_same_next_to_others_as_alone():
             assert draw(laws[phase, arm], table, uniform, normal) == expected
 
 
+def test_frozen_distributions_of_scipy_are_arms_and_noise():
+    arms = [stats.gamma(2.0, scale=0.25), stats.binom(10, 0.3), Bernoulli(0.5)]
+    environment = Environment.stationary(arms)
+    assert environment.phases[0] == (
+        SciPyReward("gamma", (2.0,), 0, 0.25),
+        SciPyReward("binom", (10, 0.3)),
+        Bernoulli(0.5),
+    )
+    np.testing.assert_allclose(environment.means, [[0.5, 3, 0.5]], rtol=1e-14)
+    noise = Restless(LinearMeans([0.5]), stats.norm(0, 0.1)).noise
+    assert noise == SciPyReward("norm", (), 0.0, 0.1)
+
+
+class Mine(stats.rv_continuous):
+    """A distribution of the user's own."""
+
+    def _pdf(self, x):
+        return 2 * x
+
+
 BAD = {
+    "no such distribution": (lambda: SciPyReward("gama", [2.0]), "Did you mean 'gamma'"),
+    "shapes": (lambda: SciPyReward("gamma", [2.0, 3.0]), r"1 shapes \(a\), not 2"),
+    "bad shape": (lambda: SciPyReward("gamma", [-2.0]), "finite mean, but that of gamma"),
+    "scipy's own": (lambda: Environment.stationary([Mine(0, 1, name="mine")()]), "no frozen distribution"),
+    "discrete scale": (lambda: SciPyReward("binom", [10, 0.3], 0, 2), "has no scale"),
+    "no mean": (lambda: Environment.stationary([stats.cauchy()]), "finite mean, but that of cauchy"),
+    "an array": (lambda: Environment.stationary([stats.norm([0, 1])]), "frozen with numbers"),
+    "not frozen": (lambda: Environment.stationary([stats.norm]), "must be a reward distribution"),
+    "wide": (lambda: SciPyReward("poisson", [1e15]), "more than 1,000,000"),
     "no arms": (lambda: Environment.stationary([]), "phase 1 has no arms"),
     "no arms later": (lambda: Environment.piecewise([TWO, []], [1, 5]), "phase 2 has no arms"),
     "no phases": (lambda: Environment.piecewise([], []), "at least one phase"),
@@ -207,5 +243,5 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_not_an_environment_is_refused_by_an_error_that_names_it(name):
     make, given = BAD[name]
-    with pytest.raises(InvalidValueError, match=given):
+    with pytest.raises((InvalidValueError, UnknownNameError), match=given):
         make()

@@ -78,7 +78,7 @@ class Poisson(Distribution):
         least = int(stats.poisson.ppf(draw.HALF_ULP, self.rate))
         greatest = int(stats.poisson.isf(2 * draw.HALF_ULP, self.rate)) + 1
         values = np.arange(least, greatest + 1)
-        return _discrete(stats.poisson.cdf(values, self.rate), values)
+        return discrete_law(stats.poisson.cdf(values, self.rate), values)
 
     def total(self) -> Total:
         return Total(totals.POISSON, self.mean, self.mean, 1.5 * self.mean, 1.0)
@@ -157,7 +157,7 @@ class FiniteSupport(Distribution):
         order = np.argsort(self.values, kind="stable")
         order = order[np.asarray(self.probabilities)[order] > 0]
         cumulative = np.cumsum(np.asarray(self.probabilities)[order])
-        return _discrete(cumulative, np.asarray(self.values)[order])
+        return discrete_law(cumulative, np.asarray(self.values)[order])
 
     def total(self) -> Total:
         low, high = self.support
@@ -195,6 +195,7 @@ def _variance(values: Sequence[float], probabilities: Sequence[float]) -> float:
     return math.fsum((v - mean) * (v - mean) * p for v, p in zip(values, probabilities, strict=True))
 
 
-def _discrete(cumulative: Floats, values: NDArray[np.generic]) -> Law:
+def discrete_law(cumulative: Floats, values: NDArray[np.generic]) -> Law:
+    """Return the law on increasing values with these cumulative probabilities."""
     table = np.concatenate([cumulative, values.astype(float)])
     return Law(draw.DISCRETE, table=table, size=len(values))

@@ -2,8 +2,9 @@
 
 A step draws at most one uniform and one standard normal number, whatever arm is pulled: so at a given
 step all policies meet the same underlying numbers, and differences between policies are paired. Every
-law is a function of one of the two. Laws whose quantile function has no closed form (beta, Student t)
-use a cubic spline of SciPy's, in the variable log(u / (1 - u)); see `continuous.quantile_spline`.
+law is a function of one of the two, a user's of both (`brigand.environments.functions`). Laws whose
+quantile function has no closed form (beta, Student t) use a cubic spline of SciPy's, in the variable
+log(u / (1 - u)); see `continuous.quantile_spline`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any
 
 from brigand.jit import kernel
 
-BERNOULLI, AFFINE, EXPONENTIAL, PARETO, NORMAL, CHOICE, DISCRETE, SPLINE, GEOMETRIC = range(9)
+BERNOULLI, AFFINE, EXPONENTIAL, PARETO, NORMAL, CHOICE, DISCRETE, SPLINE, GEOMETRIC, FUNCTION = range(10)
 NORMALS = (NORMAL,)
-"""The kinds that use the standard normal number; all others use the uniform one."""
+"""The kinds that use the standard normal number; all others use the uniform one, and FUNCTION both."""
 
 HALF_ULP = 2.0**-54
 MAX_LOGIT = 38.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -17,8 +17,8 @@ from brigand import checks
 from brigand.environments import draw
 from brigand.environments.distribution import Distribution
 from brigand.environments.totals import TOTAL
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError
-from brigand.spec import Spec
 
 LAW = np.dtype(
     [("kind", int), ("a", float), ("b", float), ("c", float), ("d", float), ("start", int), ("size", int)],
@@ -40,7 +40,7 @@ class CompiledEnvironment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Environment(Spec):
+class Environment(World):
     """K arms whose reward distributions stay the same within a phase.
 
     Make one with `stationary` or `piecewise`.
@@ -99,6 +99,11 @@ class Environment(Spec):
         """K."""
         return len(self.phases[0])
 
+    @property
+    def breakpoints(self) -> tuple[int, ...]:
+        """The first steps of all phases but the first."""
+        return self.starts[1:]
+
     @functools.cached_property
     def means(self) -> NDArray[np.float64]:
         """Expected rewards, shape (phases, K)."""
@@ -126,13 +131,31 @@ class Environment(Spec):
         spent = np.clip(np.minimum(at, ends) - (starts - 1), 0, None)
         return np.asarray((spent * each).sum(axis=-1))
 
+    def arm_supports(self, horizon: int) -> list[tuple[str, float, float]]:
+        return [(f"arm {k}, {arm!r},", *arm.support) for arms in self.phases for k, arm in enumerate(arms)]
+
+    def largest(self, horizon: int) -> float:
+        return self.reach
+
+    def mean_gaps(self, horizon: int) -> NDArray[np.float64]:
+        lengths = np.diff(np.minimum([*self.starts, horizon + 1], horizon + 1))
+        return np.asarray(lengths @ self.gaps / lengths.sum())
+
+    @functools.cached_property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """The functions of the user's that arms call, each once."""
+        called = (getattr(arm, "function", None) for arms in self.phases for arm in arms)
+        return tuple(dict.fromkeys(function for function in called if function is not None))
+
     @functools.cached_property
     def reach(self) -> float:
         """The largest absolute reward that can be drawn: finite, though not the bound of a heavy tail."""
         laws, table, *_ = self.compiled
+        own = max((arm.reach for arms in self.phases for arm in arms if hasattr(arm, "reach")), default=0.0)
+        laws = laws[laws["kind"] != draw.FUNCTION]
         ends = ((0.0, -12.0), (1.0 - 2 * draw.HALF_ULP, 12.0))
         with np.errstate(over="ignore"):  # infinite, then
-            return float(max(abs(draw.draw(law, table, *end)) for law in laws.ravel() for end in ends))
+            return float(max([own, *(abs(draw.draw(law, table, *end)) for law in laws for end in ends)]))
 
     @functools.cached_property
     def totals(self) -> NDArray[np.void]:
@@ -153,14 +176,16 @@ class Environment(Spec):
                     at[arm] = used
                     tables.append(law.table)
                     used += len(law.table)
-                laws[i, k] = (law.kind, law.a, law.b, law.c, law.d, at[arm], law.size)
+                size = self.functions.index(arm.function) if law.kind == draw.FUNCTION else law.size  # type: ignore[attr-defined]
+                laws[i, k] = (law.kind, law.a, law.b, law.c, law.d, at[arm], size)
         normal = np.isin(laws["kind"], draw.NORMALS)
+        both = bool((laws["kind"] == draw.FUNCTION).any())
         return CompiledEnvironment(
             laws,
             np.concatenate(tables),
             np.array(self.starts, np.int64) - 1,
             bool((~normal).any()),
-            bool(normal.any()),
+            bool(normal.any()) or both,
         )
 
     def _repr_html_(self) -> str:
@@ -176,27 +201,51 @@ def read_environment(path: Path) -> Environment:
     Raises
     ------
     ResultFileError
-        The file cannot be read, or holds none.
+        The file cannot be read.
+    InvalidValueError, UnknownNameError
+        It holds none.
     """
+    return Environment.from_json(_read(path))
+
+
+def read_world(path: Path) -> World:
+    """Return the world in a JSON file; errors as of `read_environment`."""
+    return World.from_json(_read(path))
+
+
+def _read(path: Path) -> Any:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ResultFileError(f"{str(path)!r} cannot be read: {error}") from error
-    return Environment.from_json(data)
 
 
-def _check_arms(phase: int, arms: Iterable[object]) -> tuple[Distribution, ...]:
-    result = _listed("arms", arms)
+def as_distribution(arm: object) -> Distribution | None:
+    """Return a reward distribution that is given as such, or as a frozen one of SciPy; None if it is none."""
+    if isinstance(arm, Distribution):
+        return arm
+    if hasattr(arm, "dist") and hasattr(arm, "ppf"):  # one of SciPy's
+        from brigand.environments.of_scipy import SciPyReward
+
+        return SciPyReward.of(arm)
+    return None
+
+
+def _check_arms(phase: int, given: Iterable[object]) -> tuple[Distribution, ...]:
+    result = _listed("arms", given)
     if not result:
         raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
+    arms = []
     for k, arm in enumerate(result):
-        if not isinstance(arm, Distribution):
+        found = as_distribution(arm)
+        if found is None:
             example = arm if isinstance(arm, float) and 0 <= arm <= 1 else 0.5
             raise InvalidValueError(
                 f"arm {k} of phase {phase} must be a reward distribution such as Bernoulli({example}), "
                 f"not {arm!r}."
             )
-    return result
+        arms.append(found)
+    return tuple(arms)
 
 
 def _listed(name: str, things: Iterable[Any]) -> tuple[Any, ...]:

@@ -155,13 +155,16 @@ def smallest_upper(results: Measured, policy: str) -> Bound | None:
 
 
 def sole_environment(results: Measured) -> Environment:
-    """Return the environment of results; `InvalidValueError` if there are several."""
+    """Return the environment of results; `InvalidValueError` if there are several, or means move."""
     if len(results.environments) > 1:
         raise InvalidValueError(
             f"bounds belong to one environment, and these results are over {len(results.environments)}; "
             "draw them without bounds, or simulate one instance."
         )
-    return results.environments[0]
+    (environment,) = results.environments
+    if not isinstance(environment, Environment):
+        raise InvalidValueError(f"no bounds are known where means move, as in {type(environment).__name__}.")
+    return environment
 
 
 def _named(results: Measured, policy: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.policies.base import Policy
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Measured(Protocol):
     @property
     def dataset(self) -> xr.Dataset: ...  # noqa: D102
     @property
-    def environments(self) -> tuple[Environment, ...]: ...  # noqa: D102
+    def environments(self) -> tuple[World, ...]: ...  # noqa: D102
     @property
     def policies(self) -> Mapping[str, Policy]: ...  # noqa: D102
     def statistics(self, *, realized: bool = False) -> pd.DataFrame: ...  # noqa: D102

@@ -96,7 +96,7 @@ def regret(
 def _draw_bounds(axes: Axes, results: Measured, places: Mapping[str, int], shown: Sequence[str]) -> None:
     """Overlay the smallest upper bound of each policy; as they end below the trivial one, so do the axes."""
     bottom = axes.get_ylim()[0]
-    environment = results.environments[0]
+    environment = of_one.sole_environment(results)
     steps = of_one.log_steps(int(results.dataset["step"][-1]))
     drawn = False
     for policy in shown:

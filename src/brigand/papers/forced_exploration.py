@@ -275,7 +275,7 @@ def run_experiment(
 
 def draw_experiment(name: str, results: Results, bounds: bool = False) -> Figure:
     """Draw the figure of `run_experiment`'s results; with bounds only if they are of one instance."""
-    return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].starts[1:], bounds)
+    return draw_regret(results, EXPERIMENTS[name].title, results.environments[0].breakpoints, bounds)
 
 
 def instances_of(protocol: str = "paper", horizon: int = HORIZON) -> dict[str, Environment]:

@@ -61,7 +61,7 @@ from brigand.jit import kernel
 from brigand.spec import Spec
 
 if TYPE_CHECKING:
-    from brigand.environments.environment import Environment
+    from brigand.environments.world import World
 
 Table = NDArray[np.void]
 """A structured array: `arms`, `memory`, or the declaration of a layout."""
@@ -305,7 +305,7 @@ class Policy(Spec, ABC):
 
         return html(self)
 
-    def informed(self, environment: Environment) -> Self:
+    def informed(self, environment: World) -> Self:
         """Return the policy that knows `environment`: itself, for all but oracles."""
         return self
 

@@ -15,12 +15,12 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from brigand import disk_cache
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.policies.base import Policy
 from brigand.simulation.run import simulate
-from brigand.simulation.step import simulation_loop
+from brigand.simulation.step import loop_in
 
-Pair = tuple[Environment, Policy]
+Pair = tuple[World, Policy]
 
 
 def compile_ahead(pairs: Iterable[Pair], processes: int) -> None:
@@ -28,13 +28,13 @@ def compile_ahead(pairs: Iterable[Pair], processes: int) -> None:
 
     Parameters
     ----------
-    pairs : iterable of (Environment, Policy)
+    pairs : iterable of (World, Policy)
         Policies that are to be stepped, each with an environment in which it plays.
     processes : int
         How many, this one included.
     """
-    loops = {policy.kernels: (environment, policy) for environment, policy in pairs}
-    missing = [pair for kernels, pair in loops.items() if disk_cache.misses(simulation_loop(kernels))]
+    loops = {loop_in(environment, policy.kernels): (environment, policy) for environment, policy in pairs}
+    missing = [pair for loop, pair in loops.items() if disk_cache.misses(loop)]
     parts = [missing[first::processes] for first in range(min(processes, len(missing)))]
     if len(parts) < 2 or not sys.executable:
         return
@@ -73,6 +73,6 @@ def _compile(pairs: Iterable[Pair]) -> None:
 
 if __name__ == "__main__":
     _compile(
-        (Environment.from_json(environment), Policy.from_json(policy))
+        (World.from_json(environment), Policy.from_json(policy))
         for environment, policy in json.load(sys.stdin)
     )

@@ -21,6 +21,8 @@ from brigand import checks
 from brigand.environments.discrete import FiniteSupport
 from brigand.environments.distribution import Distribution
 from brigand.environments.environment import CompiledEnvironment, Environment
+from brigand.environments.functions import FunctionReward
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.spec import Spec
@@ -127,6 +129,8 @@ class Conditions(Spec):
             else:
                 delay = checks.integer("delay, if it is no distribution,", delay, 0, checks.MAX_STEPS)
         for one in delay if isinstance(delay, tuple) else (_delay(delay),):
+            if isinstance(one, FunctionReward):
+                raise InvalidValueError(f"a delay cannot be a function of yours, as {one!r} is.")
             if one.support[0] < 0:
                 raise InvalidValueError(
                     f"no reward comes before its pull: a delay of {one!r} may be {one.support[0]:g}."
@@ -147,13 +151,18 @@ class Conditions(Spec):
         """Whether these are the conditions of a plain simulation."""
         return self == Conditions()
 
-    def check(self, environment: Environment, horizon: int) -> None:
-        """Refuse an environment of another number of arms, and steps at which no arm is there.
+    def check(self, environment: World, horizon: int) -> None:
+        """Refuse a world of another number of arms, or that is not for these, and steps without an arm.
 
         Raises
         ------
         InvalidValueError
         """
+        if not (self.is_plain or isinstance(environment, Environment)):
+            raise InvalidValueError(
+                f"rewards that come late or never, batches, and arms that come and go are played in an "
+                f"Environment only, not in {type(environment).__name__}."
+            )
         n_arms = environment.n_arms
         parts = {"delay": self.delay, "lost": self.lost, "arms": self.arms and self.arms.starts}
         for name, part in parts.items():
@@ -177,7 +186,7 @@ class Conditions(Spec):
             )
 
 
-class World(NamedTuple):
+class PartedEnvironment(NamedTuple):
     """An environment, cut where arms come or go, as the loop takes it.
 
     `gaps` has the shape (phases, K): the largest mean among the arms that are there, less the arm's. The
@@ -211,7 +220,7 @@ class Delivery(NamedTuple):
     imputes: bool
 
 
-def world_of(environment: Environment, arms: Arrivals | None) -> World:
+def parted(environment: Environment, arms: Arrivals | None) -> PartedEnvironment:
     """Return an environment cut where arms come or go."""
     compiled = environment.compiled
     changes = set() if arms is None else {change - 1 for change in arms.changes}
@@ -227,7 +236,7 @@ def world_of(environment: Environment, arms: Arrivals | None) -> World:
         sizes[p] = is_there.sum()
         best[p] = means[p, is_there].max() if sizes[p] else math.nan  # after the last step
     world = compiled._replace(laws=np.ascontiguousarray(compiled.laws[phases]), starts=starts)
-    return World(world, best[:, None] - means, best, there, sizes)
+    return PartedEnvironment(world, best[:, None] - means, best, there, sizes)
 
 
 @functools.lru_cache(64)

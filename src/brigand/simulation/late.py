@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from brigand import jit
 from brigand.environments.draw import draw
+from brigand.environments.environment import Environment
+from brigand.environments.functions import paying
+from brigand.errors import InvalidValueError
 from brigand.policies.base import Kernels, Policy, Table, check_choices, record
 from brigand.rng import Stream
 from brigand.shortcuts import wind
-from brigand.simulation.conditions import Delivery, delivery_of, world_of
+from brigand.simulation.conditions import Delivery, delivery_of, parted
 from brigand.simulation.plan import Plan, Runs
-from brigand.simulation.step import BLOCK, MOST_AT_ONCE, STEPS_AT_ONCE, score
+from brigand.simulation.step import BLOCK, MOST_AT_ONCE, STEPS_AT_ONCE, Functions, score
 
 PULL = record(step=0, due=0, arm=0, next=-1, reward=0.0, imputed=math.nan)
 """A pull whose reward has not come: when it is due, the next one of its list, what was learned meanwhile."""
@@ -50,8 +53,15 @@ def chain(pulls: Table, first: int) -> None:
 
 
 @functools.cache
-def late_loop(kernels: Kernels) -> Callable[..., int]:
+def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` under some conditions.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Plain functions, see `brigand.policies.base`.
+    functions : tuple of functions
+        Those that the environment calls, see `brigand.environments.functions`.
 
     Returns
     -------
@@ -64,6 +74,7 @@ def late_loop(kernels: Kernels) -> Callable[..., int]:
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
     miss, correct = jit.kernel(kernels.miss), jit.kernel(kernels.correct)
+    pay = paying(functions)
 
     def late(
         parameters: Any,
@@ -160,7 +171,7 @@ def late_loop(kernels: Kernels) -> Callable[..., int]:
                                 return step
                             miss(parameters, header, arms, memory, absent[j])
                         pull(parameters, header, arms, memory, arm)
-                        reward = draw(laws[phase, arm], table, uniforms[i], normals[i])
+                        reward = pay(laws[phase, arm], table, uniforms[i], normals[i])
                         counts[phase, arm] += 1
                         block += reward
                         law = delivery.laws[arm]
@@ -228,26 +239,28 @@ def late_loop(kernels: Kernels) -> Callable[..., int]:
                 earned[run, checkpoint] = total
         return 0
 
-    return jit.compile_loop(late, *kernels)
+    return jit.compile_loop(late, *kernels, *functions)
 
 
 class LateRunner:
     """Runs replications of one policy under some conditions; safe to share between threads."""
 
     def __init__(self, plan: Plan, policy: Policy) -> None:
-        conditions = plan.conditions
-        informed = policy.informed(plan.environment)
-        n_arms = plan.environment.n_arms
+        conditions, environment = plan.conditions, plan.environment
+        assert isinstance(environment, Environment)  # `Conditions.check`
+        informed = policy.informed(environment)
+        n_arms = environment.n_arms
         self.at_once = max(1, min(MOST_AT_ONCE, STEPS_AT_ONCE // plan.horizon))
         self._policy = policy
-        self._world = world_of(plan.environment, conditions.arms)
+        self._environment = environment
+        self._parted = parted(environment, conditions.arms)
         self._delivery = delivery_of(conditions, n_arms)
-        self._streams = Stream(plan.seed, plan.environment), Stream(plan.seed, conditions)
+        self._streams = Stream(plan.seed, environment), Stream(plan.seed, conditions)
         self._choices = Stream(plan.seed, policy)
         self._checkpoints = plan.checkpoints
         self._parameters = informed.parameters(n_arms, plan.horizon)
         self._start = informed.start(n_arms, plan.horizon)
-        self._loop = late_loop(informed.kernels)
+        self._loop = late_loop(informed.kernels, environment.functions)
         self._slots = min(MOST_SLOTS, 1 << plan.horizon.bit_length())
 
     def run(self, replications: Sequence[int]) -> Runs:
@@ -268,10 +281,10 @@ class LateRunner:
                 arms[some],
                 np.empty_like(self._start.memory),
                 self._start.memory,
-                self._world.there,
-                self._world.sizes,
-                *self._world.compiled,
-                self._world.gaps,
+                self._parted.there,
+                self._parted.sizes,
+                *self._parted.compiled,
+                self._parted.gaps,
                 self._delivery,
                 np.repeat(PULL, ROOM),
                 np.empty((self._slots, 2), np.int64),
@@ -282,5 +295,7 @@ class LateRunner:
                 earned[some],
             )
             check_choices(self._policy, failed)
+        if self._environment.functions and not np.isfinite(earned).all():
+            raise InvalidValueError("rewards must be finite, but a reward function has returned NaN or inf.")
         forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
-        return Runs(regret, pulls, forced, self._world.best_total(self._checkpoints) - earned)
+        return Runs(regret, pulls, forced, self._parted.best_total(self._checkpoints) - earned)

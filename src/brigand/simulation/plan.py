@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 from brigand.policies.given import policies_of
@@ -29,7 +29,7 @@ class Plan:
 
     Attributes
     ----------
-    environment : Environment
+    environment : World
     policies : dict of str to Policy
         In the order given.
     horizon : int
@@ -43,7 +43,7 @@ class Plan:
         When rewards come, and which arms are there.
     """
 
-    environment: Environment
+    environment: World
     policies: dict[str, Policy]
     horizon: int
     replications: tuple[int, ...]
@@ -73,7 +73,7 @@ class Runs(NamedTuple):
 
 
 def make_plan(
-    environment: Environment,
+    environment: World,
     policies: Mapping[str, Policy],
     horizon: int,
     replications: int | Iterable[int],
@@ -90,11 +90,11 @@ def make_plan(
     UnsupportedRewardError
         A policy cannot work with the environment's rewards.
     """
-    if not isinstance(environment, Environment):
-        raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
+    if not isinstance(environment, World):
+        raise InvalidValueError(f"environment must be an Environment, or another world, not {environment!r}.")
     horizon = checks.steps("horizon", horizon)
-    check_sum("the environment", environment.reach, horizon)
-    checked = _check_policies(policies, environment)
+    check_sum("the environment", environment.largest(horizon), horizon)
+    checked = _check_policies(policies, environment, horizon)
     conditions = Conditions() if conditions is None else conditions
     conditions.check(environment, horizon)
     for name, policy in checked.items():
@@ -134,12 +134,12 @@ def check_sum(source: str, reward: float, horizon: int) -> None:
         )
 
 
-def _check_policies(policies: Mapping[str, Policy], environment: Environment) -> dict[str, Policy]:
+def _check_policies(policies: Mapping[str, Policy], environment: World, horizon: int) -> dict[str, Policy]:
     checked = policies_of(policies)
+    supports = environment.arm_supports(horizon)
     for policy in checked.values():
-        for arms in environment.phases:
-            for k, arm in enumerate(arms):
-                policy.check_rewards(*arm.support, f"arm {k}, {arm!r},")
+        for arm, low, high in supports:
+            policy.check_rewards(low, high, arm)
     return checked
 
 

@@ -34,7 +34,7 @@ from brigand.shortcuts import wind
 from brigand.simulation.blocks import ARM, CLOCK
 from brigand.simulation.plan import Plan, check_workers, make_plan
 from brigand.simulation.run import CHUNK_SKIPS, run_all
-from brigand.simulation.skip_ahead import AT_ONCE, World, can_skip, play_fe
+from brigand.simulation.skip_ahead import AT_ONCE, CompiledWorld, can_skip, check_skippable, play_fe
 from brigand.simulation.tilt import Pair, Tilt
 
 FOR_MEAN, FOR_THRESHOLD = 0.6, 0.6
@@ -214,7 +214,7 @@ def rare_loop() -> Callable[..., None]:
         clocks: Table,
         arms: Table,
         memory: Table,
-        world: World,
+        world: CompiledWorld,
         checkpoints: NDArray[np.int64],
         tilt: Tilt,
         components: NDArray[np.int64],
@@ -248,11 +248,11 @@ class RareRunner:
     """
 
     def __init__(self, plan: Plan, policy: Policy, threshold: float | None = None) -> None:
-        environment = plan.environment
+        environment = check_skippable(plan.environment)
         check(environment, policy)
         compiled = environment.compiled
         n_arms, runs = environment.n_arms, len(plan.replications)
-        self._world = World(
+        self._world = CompiledWorld(
             compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
         )
         self._checkpoints = plan.checkpoints

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brigand import checks, display
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.files import atomic
 from brigand.policies.base import Policy
@@ -83,7 +83,11 @@ class Results:
 
             labelled = xr.Dataset(
                 {
-                    "regret": (("policy", "replication", "step"), regret, {"units": "reward"}),
+                    "regret": (
+                        ("policy", "replication", "step"),
+                        regret,
+                        {"units": "reward", "kind": plan.environment.regret_kind},
+                    ),
                     "pulls": (("policy", "replication", "step", "arm"), pulls),
                     "forced": (("policy", "replication", "arm"), forced),
                 },
@@ -103,9 +107,9 @@ class Results:
         return cls(label)
 
     @functools.cached_property
-    def environments(self) -> tuple[Environment, ...]:
+    def environments(self) -> tuple[World, ...]:
         """The environments that were simulated: one, or one for each instance."""
-        return tuple(Environment.from_json(data) for data in json.loads(self.dataset.attrs["environments"]))
+        return tuple(World.from_json(data) for data in json.loads(self.dataset.attrs["environments"]))
 
     @functools.cached_property
     def policies(self) -> dict[str, Policy]:
@@ -252,7 +256,7 @@ class Results:
         figure = regret.regret(
             self,
             title,
-            self.environments[0].starts[1:],
+            self.environments[0].breakpoints,
             bounds,
             realized,
             policies=policies,

@@ -14,7 +14,7 @@ import numpy as np
 
 from brigand.display import progress_of
 from brigand.environments.distribution import Distribution
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.simulation.conditions import Arrivals, Conditions
@@ -34,7 +34,7 @@ CHUNK_SKIPS = 200
 
 
 def simulate(
-    environment: Environment,
+    environment: World,
     policies: Mapping[str, Policy],
     horizon: int,
     replications: int | Iterable[int] = 100,
@@ -55,7 +55,8 @@ def simulate(
 
     Parameters
     ----------
-    environment : Environment
+    environment : World
+        An `Environment`, or another world (`Restless`, `Rested`).
     policies : dict of str to Policy
         Names are yours; they label the results.
     horizon : int
@@ -187,8 +188,14 @@ def choose_methods(plan: Plan, method: str) -> list[str]:
         return ["late"] * len(plan.policies)
     if method == "step":
         return ["step"] * len(plan.policies)
-    from brigand.simulation.skip_ahead import can_skip
+    from brigand.simulation.skip_ahead import can_skip, check_skippable
 
+    try:
+        check_skippable(plan.environment)
+    except InvalidValueError:
+        if method == "skip":
+            raise
+        return ["step"] * len(plan.policies)
     for name, policy in plan.policies.items():
         if method == "skip" and not can_skip(policy):
             raise InvalidValueError(

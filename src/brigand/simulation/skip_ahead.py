@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
+from brigand.environments.environment import Environment
+from brigand.environments.world import World
+from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Policy, Table
 from brigand.policies.commit.explore_then_commit import ExploreThenCommit
@@ -51,7 +54,7 @@ AT_ONCE = 50
 """So many replications are played in one call of compiled code, which costs 30 microseconds."""
 
 
-class World(NamedTuple):
+class CompiledWorld(NamedTuple):
     """An environment as the loops take it: see `CompiledEnvironment`; `totals` and `gaps`: (phases, K)."""
 
     laws: NDArray[np.void]
@@ -67,7 +70,7 @@ def play_fe(
     clock: Any,
     arms: Table,
     memory: Table,
-    world: World,
+    world: CompiledWorld,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
     pulls: NDArray[np.int64],
@@ -184,7 +187,7 @@ def play_etc(
     clock: Any,
     arms: Table,
     memory: Table,
-    world: World,
+    world: CompiledWorld,
     checkpoints: NDArray[np.int64],
     rng: np.random.Generator,
     pulls: NDArray[np.int64],
@@ -235,7 +238,7 @@ def skip_loop(play: Callable[..., None]) -> Callable[..., None]:
         clocks: Table,
         arms: Table,
         memory: Table,
-        world: World,
+        world: CompiledWorld,
         checkpoints: NDArray[np.int64],
         states: NDArray[np.uint64],
         rng: np.random.Generator,
@@ -259,15 +262,33 @@ def can_skip(policy: Policy) -> bool:
     return type(policy) is ExploreThenCommit
 
 
+def check_skippable(world: World) -> Environment:
+    """Return a world in which blocks of pulls can be drawn at once.
+
+    Raises
+    ------
+    InvalidValueError
+        Its means move other than at breakpoints, or it calls a function.
+    """
+    if not isinstance(world, Environment):
+        raise InvalidValueError(
+            f"nothing can be skipped in {type(world).__name__}, whose means move all the time; only in an "
+            "Environment. Use method='step'."
+        )
+    if world.functions:
+        raise InvalidValueError("nothing can be skipped where rewards are functions. Use method='step'.")
+    return world
+
+
 class SkipRunner:
     """Runs replications of one policy by skipping; safe to share between threads."""
 
     def __init__(self, plan: Plan, policy: Policy) -> None:
-        environment = plan.environment
+        environment = check_skippable(plan.environment)
         compiled = environment.compiled
         # Reward by reward, a run may be as long as its horizon.
         self.at_once = AT_ONCE if all_known(environment.totals.ravel()) else 1
-        self._world = World(
+        self._world = CompiledWorld(
             compiled.laws, compiled.table, compiled.starts, environment.totals, environment.gaps
         )
         self._checkpoints = plan.checkpoints

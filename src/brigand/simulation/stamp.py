@@ -18,7 +18,12 @@ _SIMULATORS = {
 }
 
 
-def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> str:
+def code_stamp(
+    policy: Policy,
+    method: str,
+    *functions: Callable[..., Any],
+    called: tuple[Callable[..., Any], ...] = (),
+) -> str:
     """Return a hash of the code behind a policy's runs: its own, the simulator's, the environments'.
 
     It is not touched by comments and docstrings, nor by an edit of another policy. It changes with the
@@ -31,10 +36,12 @@ def code_stamp(policy: Policy, method: str, *functions: Callable[..., Any]) -> s
     method : {"step", "skip", "late"}
     *functions : callable
         Others whose source counts.
+    called : tuple of callable
+        The functions of the user's that the environment calls.
     """
     classes = tuple(dict.fromkeys(_classes_of(policy)))
-    called = tuple(dict.fromkeys(_functions_of(policy)))
-    return _stamp(classes, called, method, functions)
+    every = tuple(dict.fromkeys([*_functions_of(policy), *called]))
+    return _stamp(classes, every, method, functions)
 
 
 @functools.cache

@@ -30,9 +30,7 @@ def by_gap(results: StudyResults, problem: str) -> tuple[NDArray[np.int64], list
     orders = np.empty((entry["instances"], entry["arms"]), np.int64)
     gaps = np.empty(entry["arms"])
     for instance in range(entry["instances"]):
-        environment = results.environment(problem, instance)
-        lengths = np.diff([*environment.starts, entry["horizon"] + 1]).clip(min=0)
-        gaps = lengths @ environment.gaps / lengths.sum()
+        gaps = results.environment(problem, instance).mean_gaps(entry["horizon"])
         orders[instance] = np.argsort(gaps, kind="stable")
     if entry["instances"] == 1:
         return orders, [f"arm {k}, gap {gaps[k]:.3g}" for k in orders[0]]

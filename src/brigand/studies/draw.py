@@ -147,7 +147,7 @@ def _pulls(results: StudyResults) -> Drawn:
         orders, labels = by_gap(results, problem)
         panels = {name: mean_pulls(results, problem, name, orders, labels) for name in names}
         several = len(orders) > 1
-        order = "arms by mean gap over time" if results.environment(problem).starts[1:] else "arms by gap"
+        order = "arms by mean gap over time" if results.environment(problem).breakpoints else "arms by gap"
         figure = studies.pulls(
             panels,
             _title(results, problem, note),
@@ -323,4 +323,4 @@ def _file(kind: str, about: str, used: set[str]) -> str:
 
 
 def _breakpoints(results: StudyResults, problem: str) -> tuple[int, ...]:
-    return results.environment(problem).starts[1:]
+    return results.environment(problem).breakpoints

@@ -13,8 +13,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from brigand.environments.distribution import Distribution
-from brigand.environments.environment import Environment, read_environment
+from brigand.environments.environment import Environment, read_world
 from brigand.environments.instances import random_environment
+from brigand.environments.world import World
 from brigand.errors import BrigandError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.simulation.conditions import Conditions
@@ -36,8 +37,9 @@ class Problem:
     name : str
     horizon : int
     recipe : dict
-        JSON: ``{"environment": ...}``, or ``{"random": ...}`` with the arguments of `random_environment`;
-        and ``"conditions"``, if they are not plain.
+        JSON: ``{"environment": ...}``, a world; ``{"world": ...}``, the first of several that differ in their
+        seeds; or ``{"random": ...}`` with the arguments of `random_environment`. And ``"conditions"``, if
+        they are not plain.
     instances : int
         How many environments.
     swept : dict
@@ -46,7 +48,7 @@ class Problem:
         The name before the swept values were added.
     place : tuple
         Where it stands in the file.
-    first : Environment
+    first : World
         The first instance, or the only one.
     """
 
@@ -57,7 +59,7 @@ class Problem:
     swept: dict[str, Any]
     label: str
     place: Place
-    first: Environment
+    first: World
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,12 @@ _kept = functools.lru_cache(maxsize=1024)(random_environment)
 """Small random environments are kept: every policy meets them, and making one is as slow as a short run."""
 
 
-def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> Environment:
+def environment_of(recipe: dict[str, Any], horizon: int, instance: int) -> World:
     """Return an instance of a problem's recipe."""
     if "environment" in recipe:
-        return Environment.from_json(recipe["environment"])
+        return World.from_json(recipe["environment"])
+    if "world" in recipe:
+        return World.from_json(recipe["world"]).instance(instance)
     random = recipe["random"]
     make = _kept if random["arms"] * random["phases"] <= KEPT_ARMS else random_environment
     return make(random["family"], random["arms"], horizon, random["phases"], random["seed"] + instance)
@@ -200,6 +204,13 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
             if entry.random is None:
                 fixed = _fixed(entry, place, source)
                 recipe, instances = {"environment": fixed.to_json()}, 1
+                if entry.instances is not None:
+                    recipe, instances = {"world": fixed.to_json()}, entry.instances
+                    if instances > 1 and fixed.instance(1) == fixed:
+                        raise StudyError(
+                            "instances differ in the seed of their means, and these means have none.",
+                            (*place, "instances"),
+                        )
             else:
                 fixed = None
                 recipe, instances = _random(entry.random, settings, where)
@@ -208,6 +219,9 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
             for horizon in horizons:
                 named = settings | ({"T": horizon} if len(horizons) > 1 else {})
                 first = fixed or _at(place, partial(environment_of, recipe, horizon, 0))
+                if entry.world is not None or entry.file is not None:
+                    given = "file" if entry.world is None else "world"
+                    _at((*place, given), partial(first.arm_supports, horizon))
                 if instances > 1:  # the last one, whose seed is the largest, must be possible, too
                     _at(place, partial(environment_of, recipe, horizon, instances - 1))
                 yield Problem(_named(label, named), horizon, recipe, instances, named, label, place, first)
@@ -226,10 +240,12 @@ def _random(random: RandomInstances, settings: dict[str, Any], where: Place) -> 
     return {"random": arguments}, arguments.pop("instances")
 
 
-def _fixed(entry: EnvironmentEntry, place: Place, source: Source) -> Environment:
+def _fixed(entry: EnvironmentEntry, place: Place, source: Source) -> World:
     """Return the environment that the study file describes, or that it names the file of."""
     if entry.file is not None:
-        return _at((*place, "file"), partial(read_environment, source.path.parent / entry.file))
+        return _at((*place, "file"), partial(read_world, source.path.parent / entry.file))
+    if entry.world is not None:
+        return _at((*place, "world"), partial(World.from_json, entry.world))
     phases, starts = (entry.phases, entry.starts) if entry.phases else ([entry.arms or []], [1])
     data = {"type": "Environment", "phases": phases, "starts": starts}
     for p, arms in enumerate(phases):

@@ -69,7 +69,7 @@ class RandomInstances(Part):
 
 
 class EnvironmentEntry(Part):
-    """An environment, or a set of random ones: one of `random`, `arms`, `phases` with `starts`, `file`."""
+    """An environment, or a set of them: one of `random`, `arms`, `phases` with `starts`, `world`, `file`."""
 
     name: str | None = Field(None, min_length=1, description="Its name in tables and figures.")
     random: RandomInstances | None = Field(None, description="Random instances.")
@@ -80,6 +80,14 @@ class EnvironmentEntry(Part):
         None, min_length=1, description="The arms of each phase, for rewards that change."
     )
     starts: list[Steps] | None = Field(None, description="First steps of the phases; the first is 1.")
+    world: dict[str, Any] | None = Field(
+        None,
+        description="Any world, as docs/worlds.md writes them: {type: Restless, means: {type: LinearMeans, "
+        "first: [0.2, 0.8], slope: 0.001}}.",
+    )
+    instances: Annotated[int, Field(ge=1, le=10**6)] | None = Field(
+        None, description="How many worlds, of which the means are drawn: seeds are counted up."
+    )
     file: str | None = Field(None, description="A JSON file of one environment, beside the study file.")
     conditions: dict[str, Any] | None = Field(
         None,
@@ -91,14 +99,18 @@ class EnvironmentEntry(Part):
 
     @model_validator(mode="after")
     def _one_kind(self) -> EnvironmentEntry:
-        kinds = [key for key in ("random", "arms", "phases", "file") if getattr(self, key) is not None]
+        kinds = [
+            key for key in ("random", "arms", "phases", "world", "file") if getattr(self, key) is not None
+        ]
         if len(kinds) != 1:
             given = " and ".join(kinds) or "none of them"
             raise ValueError(
-                f"an environment is one of random, arms, phases (with starts) or file, not {given}"
+                f"an environment is one of random, arms, phases (with starts), world or file, not {given}"
             )
         if (self.phases is None) != (self.starts is None):
             raise ValueError("phases and starts belong together")
+        if self.instances is not None and self.world is None:
+            raise ValueError("instances are of a world (those of random instances stand below random)")
         if self.sweep is not None and self.random is None:
             raise ValueError("only random instances can be swept over")
         return self

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brigand import display
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
 from brigand.simulation.results import Results, statistics_of
@@ -319,7 +319,7 @@ class StudyResults:
         """Return how a policy was run: ``"step"``, ``"skip"``, or ``"late"``."""
         return str(self._cell(problem, policy)["method"])
 
-    def environment(self, problem: str, instance: int = 0) -> Environment:
+    def environment(self, problem: str, instance: int = 0) -> World:
         """Return an instance of a problem: 0, 1, ..."""
         entry = self.problem(problem)
         if not 0 <= instance < entry["instances"]:

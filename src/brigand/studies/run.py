@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from brigand.environments.environment import Environment
+from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError
 from brigand.files import make_folder
 from brigand.policies.base import Policy
@@ -250,7 +250,7 @@ def _part(load: Load, k: int, n: int) -> Load:
     return replace(load, missing=missing, runs=load.runs - others)
 
 
-def _players(pieces: Iterable[Piece]) -> Iterator[tuple[Environment, Policy]]:
+def _players(pieces: Iterable[Piece]) -> Iterator[tuple[World, Policy]]:
     """Yield the policies that are stepped, each with an environment in which it plays."""
     tasks = {
         json.dumps(piece.task["policy"]): piece.task for piece in pieces if piece.task["method"] == "step"

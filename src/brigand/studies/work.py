@@ -15,7 +15,7 @@ import json
 import math
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,12 +131,13 @@ def cell_of(study: Study, problem: Problem, named: NamedPolicy) -> tuple[Cell, d
     power = max(1, min(runs, LARGEST // width)).bit_length() - 1
     size = (1, 2**power) if "environment" in problem.recipe else (2 ** (power // 2), 2 ** ((power + 1) // 2))
     shape = problem.instances, study.file.replications
-    return Cell(key_of(task, stamp(named.policy, method)), size, shape), task
+    code = stamp(named.policy, method, problem.first.functions)
+    return Cell(key_of(task, code), size, shape), task
 
 
 def key_of(task: dict[str, Any], code: str) -> str:
     """Return the key of a cell, of which a task is computed by code with this `stamp`."""
-    names = ("format", "policy", "environment", "random", "conditions", "horizon", "seed", "method")
+    names = ("format", "policy", "environment", "world", "random", "conditions", "horizon", "seed", "method")
     text = json.dumps([{name: task[name] for name in names if name in task}, code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
@@ -147,9 +148,9 @@ def key_of_block(cell: str, size: Sequence[int], place: Sequence[int]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
-def stamp(policy: Policy, method: str) -> str:
-    """Return a hash of the code behind a piece."""
-    return code_stamp(policy, method, compute, environment_of)
+def stamp(policy: Policy, method: str, called: Sequence[Callable[..., Any]] = ()) -> str:
+    """Return a hash of the code behind a piece; the environment's rewards and means are `called`."""
+    return code_stamp(policy, method, compute, environment_of, called=tuple(called))
 
 
 def compute(task: dict[str, Any]) -> Arrays:
@@ -238,7 +239,8 @@ def work(task: dict[str, Any], key: str) -> bytes:
     PolicyError
         The worker has other code than the process that made the key, or a policy breaks the contract.
     """
-    cell = key_of(task, stamp(Policy.from_json(task["policy"]), task["method"]))
+    called = () if "random" in task else environment_of(task, task["horizon"], 0).functions
+    cell = key_of(task, stamp(Policy.from_json(task["policy"]), task["method"], called))
     if key_of_block(cell, task["size"], task["place"]) != key:
         raise PolicyError(
             "a worker has another version of Brigand, or of a policy's module, than this process; install "

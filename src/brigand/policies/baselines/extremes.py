@@ -35,7 +35,7 @@ from brigand.policies.base import Header, Kernels, Policy, Table, record
 from brigand.policies.kernels.choices import index_propensity, index_select
 
 if TYPE_CHECKING:
-    from brigand.environments.environment import Environment
+    from brigand.environments.world import World
 
 RANDOM_HEADER = record(step=0)
 ORACLE_HEADER = record(step=0, phase=0)
@@ -169,8 +169,13 @@ class Oracle(Policy):
         memory["mean"] = np.ravel(self.means)
         return memory
 
-    def informed(self, environment: Environment) -> Self:
-        return type(self)(environment.starts, tuple(tuple(row) for row in environment.means.tolist()))
+    def informed(self, environment: World) -> Self:
+        known: Any = environment
+        if not hasattr(known, "phases"):
+            raise InvalidValueError(
+                f"an oracle knows the phases of an Environment, and {type(environment).__name__} has none."
+            )
+        return type(self)(known.starts, tuple(tuple(row) for row in known.means.tolist()))
 
 
 def oracle() -> Oracle:

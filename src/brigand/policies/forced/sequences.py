@@ -9,7 +9,6 @@ Corollaries 1-6.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence as AbstractSequence
@@ -23,7 +22,7 @@ from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Table
-from brigand.spec import Spec, import_name, type_name
+from brigand.spec import Spec, function_name, import_name, type_name
 
 CONSTANT, LINEAR, EXPONENTIAL, POWER, TABULATED, ANYTIME = range(6)
 MAX_ROUNDS = 10_000_000
@@ -327,14 +326,7 @@ def first_values(f: Callable[[int], float]) -> list[float]:
 
 def name_of(f: Callable[[int], float]) -> str:
     """Return ``module:function``; with a hash of the first 64 values if that cannot be imported."""
-    name = f"{getattr(f, '__module__', '')}:{getattr(f, '__qualname__', type(f).__name__)}"
-    try:
-        importable = import_name(name) is f
-    except InvalidValueError:
-        importable = False
-    if importable:
-        return name
-    return f"{name} (not importable, {hashlib.sha256(repr(first_values(f)).encode()).hexdigest()[:16]})"
+    return function_name(f, lambda: first_values(f))
 
 
 def check_values(values: object) -> tuple[float, ...]:
