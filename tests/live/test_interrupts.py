@@ -128,7 +128,7 @@ def scene_interrupted_everywhere(url, name, every):
 def test_a_call_may_be_interrupted_everywhere(warm, url, name, place):
     tried, kept, n = warm(scene_interrupted_everywhere, url if place == "store" else None, name, runs(7, 1))
     print(f"{name}: interrupted at {tried} of {n} points, kept {kept} times")  # shown by -rP
-    assert tried > runs(3, 10)
+    assert tried > runs(1, 10)
 
 
 # Real signals come also where no line of ours runs.

@@ -40,7 +40,7 @@ def gaps(method, probabilities=None, **options):
 
 CASES = {
     "queue, steps given": {"method": "queue", "horizon": 250, "replications": 4},
-    "queue, steps found": {"method": "queue", "replications": 20},
+    "queue, steps found": {"method": "queue", "replications": runs(8, 20)},
     "rejection, uniform": {"method": "rejection", "replications": 4},
     "rejection, uneven": {"method": "rejection", "replications": 4, "probabilities": UNEVEN},
 }

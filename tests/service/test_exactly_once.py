@@ -24,7 +24,7 @@ from stores import FULL_KINDS, GIVEN, Server, folder
 from strength import runs
 
 CLIENTS, WRITERS = 16, 32
-ROUNDS = (5, 600)
+ROUNDS = (3, 600)
 KILLS = (1, 40)
 SERVER_KILLS = (0, 8)
 

@@ -12,6 +12,7 @@ import pytest
 from brigand.errors import StorageError
 from brigand.storage.events import ASK, Event
 from brigand.storage.store import open_store
+from strength import runs
 
 HEAD = """
 import os, sys, time
@@ -72,9 +73,10 @@ def steps(url):
 
 
 def test_processes_take_turns_and_a_reader_sees_whole_transactions(made):
-    code = """
+    n = runs(60, 200)
+    code = f"""
     with open_store(url, create=False, synchronous="OFF") as store:
-        for _ in range(200):
+        for _ in range({n}):
             with store.writing(1) as writing:
                 last = writing.last()
                 step = last // 2 + 1
@@ -92,8 +94,8 @@ def test_processes_take_turns_and_a_reader_sees_whole_transactions(made):
             time.sleep(0.005)
     finish(*processes)
     assert seen == sorted(seen)
-    assert len(set(seen)) > 10  # it read while they wrote
-    assert steps(made) == [step for step in range(1, 801) for _ in range(2)]
+    assert len(set(seen)) > runs(3, 10)  # it read while they wrote
+    assert steps(made) == [step for step in range(1, 4 * n + 1) for _ in range(2)]
 
 
 def test_processes_that_create_one_file_at_once_all_succeed(url, tmp_path):
