@@ -129,7 +129,7 @@ def test_an_arm_that_is_away_keeps_its_distance_from_z(estimator):
     eta = parameters.rate / math.sqrt(101)
 
     def distance():
-        least, distance, _ = tsallis_inf.normalise(state.arms, np.array([0, 2]), 0, eta)
+        least, distance, _ = tsallis_inf.normalise(state.header, state.arms, np.array([0, 2]), 0, eta)
         return state.arms["loss"][1] - (least - distance / eta)
 
     before, losses = distance(), state.arms["loss"].copy()
@@ -183,6 +183,17 @@ def test_probabilities_are_exact_where_losses_are_far_apart():
     state.arms["loss"] = [0.0, 1e12]
     found = probabilities(policy, parameters, state, np.arange(2))
     assert found == pytest.approx([1.0, 1e-24], rel=1e-11)
+
+
+@pytest.mark.parametrize("start", [0.0, 2.0, 2.5, 4.0, 1e100, math.inf, math.nan])
+def test_the_iteration_converges_from_anywhere(start):
+    policy = TsallisINF("IW")
+    parameters, state = policy.parameters(4, 9), policy.start(4, 9)
+    state.arms["loss"] = [1.0, 2.0, 1.5, 9.0]
+    expected = probabilities(policy, parameters, state, np.arange(4))
+    state.header["distance"] = start
+    found = probabilities(policy, parameters, state, np.arange(4))
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_another_range_is_rescaled():

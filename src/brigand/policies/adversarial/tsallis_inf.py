@@ -25,9 +25,9 @@ that there are no numbers to compare with.
 
 Deviations
 ----------
-The authors take Newton's step for z until it moves no more, from the z of the step before. Here it begins
-with the z at which the arm with the least loss alone would have the probability 1: from there it comes from
-one side and always converges. The probabilities are then divided by their sum, which is 1 but for rounding.
+Newton's iteration for z never goes beyond the point at which the arm with the least loss alone has the
+probability 1: so it always converges. The probabilities are then divided by their sum, which is 1 but for
+rounding.
 Probabilities below 1e-12, at which the rule draws no arm, but others may, count as 1e-12 where they divide.
 
 Late rewards
@@ -61,7 +61,8 @@ from brigand.policies.kernels import availability
 from brigand.policies.kernels.arithmetic import unit_reward
 from brigand.policies.kernels.availability import available, missing_at, n_places
 
-HEADER = record(step=0, **availability.HEADER)
+# distance: eta (min L - z) at the latest pull
+HEADER = record(step=0, distance=2.0, **availability.HEADER)
 ARM = record(pulls=0, count=0, loss=0.0, **availability.ARM)
 ESTIMATORS: dict[str, int] = {"IW": 0, "RV": 1}
 ITERATIONS = 100  # never reached: 3 to 10 do
@@ -79,7 +80,9 @@ class TsallisINFParameters(NamedTuple):
 
 
 @kernel
-def normalise(arms: Table, candidates: Any, step: int, eta: float) -> tuple[float, float, float]:
+def normalise(
+    header: Header, arms: Table, candidates: Any, step: int, eta: float
+) -> tuple[float, float, float]:
     """Return the least loss, eta times its distance from z, and the sum of the probabilities.
 
     Of the candidates; if they are None, of the arms that were candidates at `step`.
@@ -89,7 +92,9 @@ def normalise(arms: Table, candidates: Any, step: int, eta: float) -> tuple[floa
         arm = available(arms, candidates, place, step)
         if arm >= 0:
             least = min(least, arms[arm]["loss"])
-    distance, total = 2.0, 1.0
+    distance, total = header["distance"], 1.0
+    if not 2.0 <= distance <= 2.0 * math.sqrt(len(arms)):  # one arm alone; all equal
+        distance = 2.0
     for _ in range(ITERATIONS):
         total, slope = 0.0, 0.0
         for place in range(n_places(arms, candidates)):
@@ -99,9 +104,9 @@ def normalise(arms: Table, candidates: Any, step: int, eta: float) -> tuple[floa
                 total += root * root
                 slope += root * root * root
         move = (total - 1.0) / slope
-        if move <= CLOSE * distance:
+        if not abs(move) > CLOSE * distance:
             break
-        distance += move
+        distance = max(distance + move, 2.0)
     return least, distance, total
 
 
@@ -123,7 +128,7 @@ def select(
 ) -> int:
     left = rng.random()
     eta = parameters.rate / math.sqrt(header["step"] + 1.0)
-    least, distance, total = normalise(arms, candidates, 0, eta)
+    least, distance, total = normalise(header, arms, candidates, 0, eta)
     for i in range(len(candidates)):
         left -= probability(arms, candidates[i], eta, least, distance, total)
         if left < 0.0:
@@ -136,7 +141,7 @@ def propensity(
     parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
 ) -> float:
     eta = parameters.rate / math.sqrt(header["step"] + 1.0)
-    least, distance, total = normalise(arms, candidates, 0, eta)
+    least, distance, total = normalise(header, arms, candidates, 0, eta)
     return float(probability(arms, arm, eta, least, distance, total))
 
 
@@ -144,7 +149,7 @@ def propensity(
 def take_along(header: Header, arms: Table, eta: float, before: float) -> None:
     """Move the losses of the arms that are away as much as z has moved, from `before`."""
     step = header["step"]
-    least, distance, _ = normalise(arms, None, step, eta)
+    least, distance, _ = normalise(header, arms, None, step, eta)
     move = least - distance / eta - before
     for arm in range(len(arms)):
         if arms[arm]["missed"] == step:
@@ -156,7 +161,8 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     header["step"] += 1
     step = header["step"]
     eta = parameters.rate / math.sqrt(step)
-    least, distance, total = normalise(arms, None, step, eta)
+    least, distance, total = normalise(header, arms, None, step, eta)
+    header["distance"] = distance
     own = max(probability(arms, arm, eta, least, distance, total), LEAST)
     arms[arm]["pulls"] += 1
     memory[step & (len(memory) - 1)]["probability"] = own
@@ -184,7 +190,7 @@ def learn(
         arms[arm]["loss"] -= change
         return
     eta = parameters.rate / math.sqrt(header["step"])
-    least, distance, _ = normalise(arms, None, header["step"], eta)
+    least, distance, _ = normalise(header, arms, None, header["step"], eta)
     arms[arm]["loss"] -= change
     take_along(header, arms, eta, least - distance / eta)
 

@@ -17,8 +17,8 @@ times m, rounded up: for m = 2 the powers of two. A step costs log N for an arm 
 Source
 ------
 Seznec, Locatelli, Carpentier, Lazaric, Valko, "Rotting bandits are no harder than stochastic ones", AISTATS
-2019; rule and the default alpha = 4, which is the theory's, are those of the first author's code, in
-SMPyBandits (FEWA.py), whose default for m > 1 is alpha = 0.06.
+2019; rule and the default alpha = 4 are those of the first author's code, in SMPyBandits (FEWA.py), whose
+default for m > 1 is alpha = 0.06.
 
 Deviations
 ----------

@@ -11,13 +11,12 @@ never too small but for noise: so every h gives an upper bound, and the least is
 once first, in random order. Ties are broken uniformly.
 
 With growth = 1, h takes every value up to N. With growth m > 1 it is 1, then ceil(m) and so on, each the last
-one times m, rounded up: for m = 2 the powers of two. The regret's bound is larger by a constant factor then,
-and a step costs log N for an arm, not N.
+one times m, rounded up: for m = 2 the powers of two. A step then costs log N for an arm of N rewards, not N.
 
 Source
 ------
 Seznec, Menard, Lazaric, Valko, "A single algorithm for both restless and rested rotting bandits", AISTATS
-2020; rule and defaults are those of the first author's code, in SMPyBandits (RAWUCB.py).
+2020; rule and the default alpha = 1 are those of the first author's code, in SMPyBandits (RAWUCB.py).
 
 Deviations
 ----------

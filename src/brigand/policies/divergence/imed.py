@@ -30,7 +30,7 @@ arms that are there.
 
 Cost
 ----
-O(K) a step, with two logarithms at most for all arms together; memory O(K).
+O(K) a step, with a few logarithms for all arms together; memory O(K).
 """
 
 from __future__ import annotations
