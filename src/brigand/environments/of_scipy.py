@@ -40,9 +40,10 @@ class SciPyReward(Distribution):
     Notes
     -----
     A continuous distribution is drawn by a spline of its quantile function, a discrete one by a table; what
-    neither fits is refused before a run. At location 0 and scale 1 the spline is within 1e-9 of SciPy's quantiles, relative to 1 + their absolute
-    value; within 1e-5 if the density has a kink (a Laplace distribution's, say), and that close to it only.
-    Quantiles that SciPy finds by search take up to a minute, once in a process.
+    neither fits is refused before a run. At location 0 and scale 1 the spline is within 1e-9 of SciPy's
+    quantiles, relative to 1 + their absolute value; within 1e-5 if the density has a kink (a Laplace
+    distribution's, say), and that close to it only. Quantiles that SciPy finds by search take up to a minute,
+    once in a process.
 
     Examples
     --------
