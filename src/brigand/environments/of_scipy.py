@@ -42,8 +42,8 @@ class SciPyReward(Distribution):
     A continuous distribution is drawn by a spline of its quantile function, a discrete one by a table; what
     neither fits is refused before a run. At location 0 and scale 1 the spline is within 1e-9 of SciPy's
     quantiles, relative to 1 + their absolute value; within 1e-5 if the density has a kink (a Laplace
-    distribution's, say), and that close to it only. Quantiles that SciPy finds by search take up to a minute,
-    once in a process.
+    distribution's, say), and that close to it only. Where SciPy has neither quantiles nor a
+    distribution function but by integration, it takes minutes, once in a process.
 
     Examples
     --------
