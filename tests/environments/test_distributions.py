@@ -260,6 +260,16 @@ def test_geometric_rewards_are_scipys_quantiles(name):
     assert drawn_at(Geometric(0), EDGES).max() == 0
 
 
+@pytest.mark.parametrize(
+    "law", [stats.foldnorm(1.95), stats.exponnorm(1.5, 1, 2)], ids=lambda law: law.dist.name
+)
+def test_quantiles_that_scipy_searches_one_by_one_are_found_all_at_once(law):
+    # Further out SciPy's own are far off.
+    uniforms = special.expit(np.linspace(-20, 20, 41))
+    expected = law.ppf(uniforms + HALF_ULP)
+    np.testing.assert_allclose(drawn_at(SciPyReward.of(law), uniforms), expected, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["Poisson(0.05)", "Poisson(3)", "Poisson(400)"])
 def test_poisson_rewards_are_scipys_quantiles(name):
     reward, law = DISCRETE[name]

@@ -218,7 +218,12 @@ BAD = {
     "no mean": (lambda: Environment.stationary([stats.cauchy()]), "finite mean, but that of cauchy"),
     "an array": (lambda: Environment.stationary([stats.norm([0, 1])]), "frozen with numbers"),
     "not frozen": (lambda: Environment.stationary([stats.norm]), "must be a reward distribution"),
-    "wide": (lambda: SciPyReward("poisson", [1e15]), "more than 1,000,000"),
+    "wide": (
+        lambda: Environment.stationary([SciPyReward("poisson", [1e15])]).compiled,
+        "more than 1,000,000",
+    ),
+    "hole": (lambda: Environment.stationary([stats.dweibull(2.1)]).compiled, "too extreme for dweibull"),
+    "one shape": (lambda: SciPyReward("gamma", 2.0), "a non-empty, one-dimensional list"),
     "no arms": (lambda: Environment.stationary([]), "phase 1 has no arms"),
     "no arms later": (lambda: Environment.piecewise([TWO, []], [1, 5]), "phase 2 has no arms"),
     "no phases": (lambda: Environment.piecewise([], []), "at least one phase"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brigand import checks
 from brigand.environments import draw, totals
@@ -276,8 +278,8 @@ def quantile_spline(
     """Return a quantile function of SciPy as cubics in log(u / (1 - u)).
 
     The grid is refined until the spline, halfway between its knots, is within 1e-9 of SciPy's quantile,
-    relative to 1 + its absolute value; where 2^16 cells do not suffice, within
-    `loosely`, but for probabilities below 1e-12.
+    relative to 1 + its absolute value; where 2^16 cells do not suffice, within `loosely`, but for
+    probabilities below 1e-12.
 
     Raises
     ------
@@ -287,11 +289,16 @@ def quantile_spline(
     from scipy import interpolate, special, stats
 
     distribution = getattr(stats, name)(*shapes)
+    kind, general = type(distribution.dist), stats.rv_continuous
+    searched = kind._ppf is general._ppf and kind._cdf is not general._cdf  # SciPy searches one by one
 
     def quantile(logit: Floats) -> Floats:
         tail = special.expit(-np.abs(logit))
         with np.errstate(all="ignore"):
-            found = np.asarray(np.where(logit < 0, distribution.ppf(tail), distribution.isf(tail)))
+            if searched:
+                found = _search(distribution, tail, logit >= 0)
+            else:
+                found = np.asarray(np.where(logit < 0, distribution.ppf(tail), distribution.isf(tail)))
         # Far in the tails some of SciPy's quantiles are NaN or infinite: there the last one that is not.
         finite = np.flatnonzero(np.isfinite(found) & (found >= support[0]) & (found <= support[1]))
         if not len(finite) or (np.abs(np.delete(logit, finite)) < FAR).any():
@@ -311,3 +318,26 @@ def quantile_spline(
             table = np.ascontiguousarray(cubics.c.T).ravel()
             return Law(draw.SPLINE, cells / (2 * draw.MAX_LOGIT), 0.0, *support, table, cells)
     raise InvalidValueError(f"the shape {shapes} is too extreme for {name} rewards.")
+
+
+def _search(distribution: Any, tail: Floats, upper: NDArray[np.bool_]) -> Floats:
+    """Return the quantiles at `tail`, or at 1 - tail where `upper`, of a continuous law: all by bisection."""
+    center, least = float(distribution.median()), float(tail.min())
+    low, high = (float(end) for end in distribution.support())
+    width = 1.0 + abs(center)
+    if math.isinf(low):
+        low = next(
+            (x for k in range(900) if distribution.cdf(x := center - width * 2.0**k) < least), math.nan
+        )
+    if math.isinf(high):
+        high = next(
+            (x for k in range(900) if distribution.sf(x := center + width * 2.0**k) < least), math.nan
+        )
+    left, right = np.full(tail.shape, low), np.full(tail.shape, high)
+    while np.any(right - left > 1e-15 * (1 + np.abs(left))):
+        middle = left + (right - left) / 2
+        if np.all((middle <= left) | (middle >= right)):
+            break
+        before = np.where(upper, distribution.sf(middle) > tail, distribution.cdf(middle) < tail)
+        left, right = np.where(before, middle, left), np.where(before, right, middle)
+    return np.asarray(left + (right - left) / 2)
