@@ -64,8 +64,10 @@ class UnknownNameError(BrigandError, LookupError):
 
     def __str__(self) -> str:
         kind, name, names, place = self.args
-        near = difflib.get_close_matches(str(name), names[:SEARCHED], n=1)
-        near = near or [known for known in names if name and known.lower().startswith(str(name).lower())][:4]
+        given = str(name).lower()
+        near = [known for known in names if given and known.lower().startswith(f"{given}-")][:4]
+        near = near or difflib.get_close_matches(str(name), names[:SEARCHED], n=1)
+        near = near or [known for known in names if given and known.lower().startswith(given)][:4]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
         return f"{place}unknown {kind} {name!r}.{hint} Known: {', '.join(names[:LISTED])}{more}."

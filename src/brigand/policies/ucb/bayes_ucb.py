@@ -177,7 +177,7 @@ def correct(
     step: int,
 ) -> None:
     uniform = uniform_at(header["key"], step)
-    change = (uniform < unit_reward(parameters, reward)) - (uniform < unit_reward(parameters, was))
+    change = int(uniform < unit_reward(parameters, reward)) - int(uniform < unit_reward(parameters, was))
     arms[arm]["successes"] += change
     arms[arm]["failures"] -= change
     bound(parameters, header, arms, arm)
