@@ -53,10 +53,10 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, record
-from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean, unit_reward
+from brigand.policies.kernels.arithmetic import hypotenuse, learn_mean
+from brigand.policies.kernels.binarised import correct_binarised, learn_binarised
 from brigand.policies.kernels.choices import index_select, needs_pull
 from brigand.policies.kernels.largest import BETA, DRAWN, FIRST, LAST, NORMAL, draw_propensity
-from brigand.policies.kernels.randomness import uniform_at
 
 BETA_HEADER = record(step=0, key=0)
 BETA_ARM = record(successes=0, failures=0)
@@ -144,16 +144,6 @@ def pull_gaussian(parameters: Any, header: Header, arms: Table, memory: Table, a
 
 
 @kernel
-def learn_beta(
-    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
-) -> None:
-    if uniform_at(header["key"], step) < unit_reward(parameters, reward):
-        arms[arm]["successes"] += 1
-    else:
-        arms[arm]["failures"] += 1
-
-
-@kernel
 def learn_gaussian(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
@@ -163,23 +153,6 @@ def learn_gaussian(
         distance = abs(reward - arms[arm]["mean"]) * math.sqrt(count / (count + 1.0))
         arms[arm]["spread"] = hypotenuse(arms[arm]["spread"], distance)
     learn_mean(arms, arm, reward)
-
-
-@kernel
-def correct_beta(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    arm: int,
-    was: float,
-    reward: float,
-    step: int,
-) -> None:
-    uniform = uniform_at(header["key"], step)
-    change = int(uniform < unit_reward(parameters, reward)) - int(uniform < unit_reward(parameters, was))
-    arms[arm]["successes"] += change
-    arms[arm]["failures"] -= change
 
 
 @dataclass(frozen=True)
@@ -195,7 +168,7 @@ class ThompsonBeta(BoundedPolicy):
     """
 
     kernels: ClassVar[Kernels] = Kernels(
-        select_beta, pull_beta, learn_beta, propensity=propensity_beta, correct=correct_beta
+        select_beta, pull_beta, learn_binarised, propensity=propensity_beta, correct=correct_binarised
     )
     grows: ClassVar[bool] = True
     header: ClassVar[Table] = BETA_HEADER

@@ -48,10 +48,10 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import BoundedPolicy, Header, Kernels, Policy, Table, need_horizon, record
-from brigand.policies.kernels.arithmetic import learn_mean, unit_reward
+from brigand.policies.kernels.arithmetic import learn_mean
+from brigand.policies.kernels.binarised import correct_binarised, learn_binarised
 from brigand.policies.kernels.choices import break_tie, index_propensity, index_select, needs_pull
 from brigand.policies.kernels.quantiles import beta_quantile, normal_quantile
-from brigand.policies.kernels.randomness import uniform_at
 
 HEADER = record(step=0, key=0)
 # An earlier quantile, the level that it had, and the length of the tail there: see `beta_quantile`
@@ -158,10 +158,7 @@ def bound(parameters: Any, header: Header, arms: Table, arm: int) -> None:
 def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
-    if uniform_at(header["key"], step) < unit_reward(parameters, reward):
-        arms[arm]["successes"] += 1
-    else:
-        arms[arm]["failures"] += 1
+    learn_binarised(parameters, header, arms, memory, arm, reward, step)
     bound(parameters, header, arms, arm)
 
 
@@ -176,10 +173,7 @@ def correct(
     reward: float,
     step: int,
 ) -> None:
-    uniform = uniform_at(header["key"], step)
-    change = int(uniform < unit_reward(parameters, reward)) - int(uniform < unit_reward(parameters, was))
-    arms[arm]["successes"] += change
-    arms[arm]["failures"] -= change
+    correct_binarised(parameters, header, arms, memory, arm, was, reward, step)
     bound(parameters, header, arms, arm)
 
 
