@@ -6,6 +6,7 @@ import importlib
 import math
 import numbers
 import reprlib
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from brigand.errors import InvalidValueError, MissingPackageError
@@ -74,6 +75,16 @@ def interval(name: str, low: object, high: object, factor: float = 1.0) -> tuple
     if math.isinf(factor * (ends[1] - ends[0])):
         raise InvalidValueError(f"{name} needs high - low to be finite, not {high} - {low}.")
     return ends
+
+
+def listed(name: str, values: object) -> tuple[Any, ...]:
+    """Return `values` (a list, a tuple, an array, a generator: anything with an order) as a tuple."""
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping, Set)):
+        try:
+            return tuple(values)
+        except TypeError:  # an array without dimensions
+            pass
+    raise InvalidValueError(f"{name} must be a list, not {values!r}.")
 
 
 def numbers_tuple(name: str, values: object, *, infinite: bool = False) -> tuple[float, ...]:

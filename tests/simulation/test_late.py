@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import brigand as br
 from brigand.environments.draw import draw
 from brigand.rng import Stream
+from brigand.simulation import late
 from brigand.simulation.conditions import delivery_of
 from brigand.simulation.late import LateRunner
 from brigand.simulation.plan import make_plan
@@ -179,8 +181,8 @@ def test_as_many_rewards_may_wait_as_there_are_steps():
     """The table of pending pulls grows, and the wheel turns."""
     environment = br.Environment.stationary([br.Bernoulli(0.0), br.Bernoulli(1.0)])
     policy, horizon = br.CATALOGUE["UCB1"], 200_000
-    late = br.simulate(environment, {"it": policy}, horizon, 1, delay=150_000, checkpoints=[150_001])
-    first, last = late.dataset["pulls"].sel(policy="it", replication=0).to_numpy()
+    found = br.simulate(environment, {"it": policy}, horizon, 1, delay=150_000, checkpoints=[150_001])
+    first, last = found.dataset["pulls"].sel(policy="it", replication=0).to_numpy()
     assert first.sum() == 150_001
     assert abs(first[0] - first[1]) < 5 * 150_000**0.5  # nothing is known: at random; false alarm 6e-7
     assert last[1] - first[1] > 0.999 * (horizon - 150_001)  # then what is known decides
@@ -232,6 +234,10 @@ def test_imputing_spreads_a_batch_over_the_arms():
         ({"delay": [1, 2]}, "2 arms, but there are 4"),
         ({"delay": []}, "for each arm"),
         ({"delay": "soon"}, "soon"),
+        ({"delay": {"mean": 10}}, "type: Geometric"),
+        ({"delay": np.array(5)}, "a delay must be"),
+        ({"lost": np.array(0.5)}, "lost must be a number"),
+        ({"pending": np.array(["ignored", "x"])}, "unknown way"),
         ({"lost": 1.1}, "1.1"),
         ({"lost": math.nan}, "nan"),
         ({"lost": [0.1, 0.2]}, "2 arms, but there are 4"),
@@ -251,8 +257,60 @@ def test_a_mistake_is_told(given, message):
         br.simulate(ARMS, {"FE": br.ForcedExploration()}, T, 1, **given)
 
 
+def waiting(uniform, normal):
+    return 10.0 * uniform
+
+
+def test_a_delay_is_no_function_of_the_users():
+    with pytest.raises(br.InvalidValueError, match="cannot be a function"):
+        br.Conditions(br.FunctionReward(waiting, 5.0, low=0.0, high=10.0))
+
+
+def test_numbers_of_numpy_and_scipys_distributions_are_taken():
+    given = br.Conditions(np.int64(3), np.float32(0.5), np.int64(2))
+    assert given == br.Conditions(3, 0.5, 2)
+    assert br.Conditions(lost=np.array([0.5, 0.25])).lost == (0.5, 0.25)
+    assert br.Conditions(stats.gamma(2.0)).delay.mean == pytest.approx(2.0)
+
+
+def test_all_arms_may_go_at_the_end():
+    for last in (T, T + 10):
+        arms = br.Arrivals([1] * 4, [last] * 4)
+        away = runner_of(POLICIES["UCB1"], br.Conditions(arms=arms)).run([0])
+        there = runner_of(POLICIES["UCB1"], br.Conditions(), Runner).run([0])
+        np.testing.assert_array_equal(away.regret, there.regret)
+        np.testing.assert_array_equal(away.realized, there.realized)
+
+
+def test_the_wheel_may_have_few_slots_and_little_room(monkeypatch):
+    whole = runner_of(POLICIES["UCB1"], br.Conditions(br.Geometric(mean=50))).run([0])
+    monkeypatch.setattr(late, "ROOM", 1)
+    monkeypatch.setattr(late, "MOST_SLOTS", 4)
+    small = runner_of(POLICIES["UCB1"], br.Conditions(br.Geometric(mean=50))).run([0])
+    np.testing.assert_array_equal(whole.pulls, small.pulls)
+
+
+def test_bounds_for_rewards_that_come_at_once_are_not_drawn(tmp_path):
+    found = br.simulate(
+        br.Environment.stationary([br.Bernoulli(0.5)]), {"UCB1": br.CATALOGUE["UCB1"]}, 5, 2, delay=1
+    )
+    with pytest.raises(br.InvalidValueError, match="come at once"):
+        found.plot(tmp_path / "x.png", bounds=True)
+
+
 @pytest.mark.parametrize(
-    ("starts", "ends"), [([], None), ([0], None), ([1, 2], [3]), ([5], [4]), (3, None), ([1], ["x"])]
+    ("starts", "ends"),
+    [
+        ([1, 1], [2**70, None]),
+        (np.array(3), None),
+        ("ab", None),
+        ([], None),
+        ([0], None),
+        ([1, 2], [3]),
+        ([5], [4]),
+        (3, None),
+        ([1], ["x"]),
+    ],
 )
 def test_arrivals_that_cannot_be_are_refused(starts, ends):
     with pytest.raises(br.InvalidValueError):

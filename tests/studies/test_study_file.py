@@ -1,6 +1,7 @@
 """Study files: what they mean, and every mistake in one line."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import brigand as br
-from brigand.studies.expand import environment_of, expand
+from brigand.studies.expand import conditions_of, environment_of, expand
 from brigand.studies.model import schema
 from brigand.studies.read import read_study
 from brigand.studies.run import plan_study
@@ -94,6 +95,55 @@ policies:
     assert found.checkpoints(100) == (10, 100)
     assert found.checkpoints(200) == (10, 100, 150, 200)
     assert [found.policies[0].plays(p) for p in found.problems] == [True, True, False, False]
+
+
+LATE = """\
+name: test
+horizon: 100
+replications: 2
+environments:
+  - name: late
+    arms: [{type: Bernoulli, p: 0.2}, {type: Bernoulli, p: 0.4}]
+    conditions: GIVEN
+policies:
+  - UCB1
+  - LB-SDA
+"""
+
+
+def test_conditions_are_those_of_simulate(tmp_path):
+    arms = "{type: Arrivals, starts: [1, 7]}"
+    given = f"{{delay: [{{type: Geometric, mean: 5}}, 3], lost: 0.1, arms: {arms}, batch: 2}}"
+    found = study(tmp_path, LATE.replace("GIVEN", given))
+    (problem,) = found.problems
+    assert set(found.methods.values()) == {"late"}
+    assert conditions_of(problem.recipe) == br.Conditions(
+        [br.Geometric(mean=5), 3], 0.1, 2, br.Arrivals([1, 7])
+    )
+    plain = study(tmp_path, LATE.replace("GIVEN", "{delay: 0}"))
+    assert "conditions" not in plain.problems[0].recipe
+    assert set(plain.methods.values()) == {"step"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("{dely: 5}", "Did you mean 'delay'"),
+        ("{delay: -5}", "delay must be >= 0"),
+        ("{delay: {mean: 5}}", "type: Geometric"),
+        ("{delay: {type: Geometrc, mean: 5}}", "Did you mean 'Geometric'"),
+        ("{delay: {type: UCB1}}", "a delay must be"),
+        ("{lost: [0.1, 0.2, 0.3]}", "3 arms, but there are 2"),
+        ("{arms: {type: Arrivals, starts: [2, 2]}}", "no arm is there at step 1"),
+        ("{arms: {type: Arrivals, starts: [1, 1], ends: [5, 99999999999999999999]}}", "must be in"),
+        ("{pending: imputed, delay: 3}", "'LB-SDA' learns no corrections"),
+        ("[5]", "dictionary"),
+    ],
+)
+def test_a_mistake_in_conditions_is_told_with_its_line(tmp_path, given, message):
+    with pytest.raises(br.InvalidValueError, match=re.escape(message)) as raised:
+        study(tmp_path, LATE.replace("GIVEN", given))
+    assert f"line {10 if 'LB-SDA' in message else 7}:" in str(raised.value)
 
 
 MISTAKES = [

@@ -105,8 +105,11 @@ def test_what_it_is_not_for_is_refused():
         delayed_bounds(environment, br.ForcedExploration(window=10), 100, 5)
     with pytest.raises(br.InvalidValueError, match="without a window"):
         delayed_bounds(environment, br.CATALOGUE["UCB1"], 100, 5)
-    with pytest.raises(br.InvalidValueError, match="delay"):
-        delayed_bounds(environment, br.ForcedExploration(), 100, -1)
+    for delay in (-1, 2**63):
+        with pytest.raises(br.InvalidValueError, match="delay"):
+            delayed_bounds(environment, br.ForcedExploration(), 100, delay)
+    with pytest.raises(br.InvalidValueError, match="environment"):
+        delayed_bounds(3, br.ForcedExploration(), 100, 5)
     heavy = br.Environment.stationary([br.StudentT(3), br.StudentT(3, 1)])
     upper, _ = delayed_bounds(heavy, br.ForcedExploration(), 100, 5)
     assert not upper.holds

@@ -58,9 +58,12 @@ class Environment(World):
     starts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        phases = tuple(_check_arms(i, arms) for i, arms in enumerate(_listed("phases", self.phases), start=1))
+        phases = tuple(
+            _check_arms(i, arms) for i, arms in enumerate(checks.listed("phases", self.phases), start=1)
+        )
         starts = tuple(
-            checks.integer("a phase's start", s, 1, checks.MAX_STEPS) for s in _listed("starts", self.starts)
+            checks.integer("a phase's start", s, 1, checks.MAX_STEPS)
+            for s in checks.listed("starts", self.starts)
         )
         if not phases:
             raise InvalidValueError("an environment needs at least one phase.")
@@ -85,13 +88,14 @@ class Environment(World):
         >>> Environment.stationary([Bernoulli(0.4), Gaussian(0.5, 0.2)]).means
         array([[0.4, 0.5]])
         """
-        return cls((_listed("arms", arms),), (1,))
+        return cls((checks.listed("arms", arms),), (1,))
 
     @classmethod
     def piecewise(cls, phases: Sequence[Iterable[Distribution]], starts: Sequence[int]) -> Self:
         """Return an environment whose rewards change at the `starts` (see the class)."""
         return cls(
-            tuple(_listed("arms", arms) for arms in _listed("phases", phases)), _listed("starts", starts)
+            tuple(checks.listed("arms", arms) for arms in checks.listed("phases", phases)),
+            checks.listed("starts", starts),
         )
 
     @property
@@ -232,7 +236,7 @@ def as_distribution(arm: object) -> Distribution | None:
 
 
 def _check_arms(phase: int, given: Iterable[object]) -> tuple[Distribution, ...]:
-    result = _listed("arms", given)
+    result = checks.listed("arms", given)
     if not result:
         raise InvalidValueError(f"phase {phase} has no arms; at least one is needed.")
     arms = []
@@ -246,9 +250,3 @@ def _check_arms(phase: int, given: Iterable[object]) -> tuple[Distribution, ...]
             )
         arms.append(found)
     return tuple(arms)
-
-
-def _listed(name: str, things: Iterable[Any]) -> tuple[Any, ...]:
-    if not isinstance(things, Iterable):
-        raise InvalidValueError(f"{name} must be a list, not {things!r}.")
-    return tuple(things)

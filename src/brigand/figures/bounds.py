@@ -87,7 +87,7 @@ def bounds(
     InvalidValueError
         The results are of several environments, or of several policies and none is named.
     """
-    environment = sole_environment(results)
+    environment = sole_environment(results, given is not None)
     name = _named(results, policy)
     horizon = int(results.dataset["step"][-1])
     if given is None:
@@ -154,8 +154,11 @@ def smallest_upper(results: Measured, policy: str) -> Bound | None:
     return min(proved, key=lambda bound: float(bound.regret([horizon])[0]), default=None)
 
 
-def sole_environment(results: Measured) -> Environment:
-    """Return the environment of results; `InvalidValueError` if there are several, or means move."""
+def sole_environment(results: Measured, late: bool = False) -> Environment:
+    """Return the environment of results; `InvalidValueError` if there are several, or bounds are not for it.
+
+    They are not where means move, nor, but if `late` is set, where rewards came late or arms were away.
+    """
     if len(results.environments) > 1:
         raise InvalidValueError(
             f"bounds belong to one environment, and these results are over {len(results.environments)}; "
@@ -164,6 +167,11 @@ def sole_environment(results: Measured) -> Environment:
     (environment,) = results.environments
     if not isinstance(environment, Environment):
         raise InvalidValueError(f"no bounds are known where means move, as in {type(environment).__name__}.")
+    if not late and (results.dataset["method"] == "late").any():
+        raise InvalidValueError(
+            "these bounds are for rewards that come at once and arms that are all there; "
+            "brigand.theory.delayed_bounds knows one for FE."
+        )
     return environment
 
 

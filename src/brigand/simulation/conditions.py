@@ -9,10 +9,10 @@ what came at the same step, the reward of the earlier pull first.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterable, Sequence
+import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.environments.discrete import FiniteSupport
 from brigand.environments.distribution import Distribution
-from brigand.environments.environment import CompiledEnvironment, Environment
+from brigand.environments.environment import CompiledEnvironment, Environment, as_distribution
 from brigand.environments.functions import FunctionReward
 from brigand.environments.world import World
 from brigand.errors import InvalidValueError, UnknownNameError
@@ -54,18 +54,15 @@ class Arrivals(Spec):
     def __post_init__(self) -> None:
         starts = tuple(
             checks.integer("an arm's first step", step, 1, checks.MAX_STEPS)
-            for step in _listed("starts", self.starts)
+            for step in checks.listed("starts", self.starts)
         )
-        ends = (None,) * len(starts) if self.ends is None else _listed("ends", self.ends)
+        ends = (None,) * len(starts) if self.ends is None else checks.listed("ends", self.ends)
         if not starts or len(ends) != len(starts):
             raise InvalidValueError(
                 f"Arrivals needs a first and a last step of each arm, not {len(starts)} and {len(ends)}."
             )
-        for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            if end is not None:
-                checks.integer(f"the last step of arm {k}, which comes at {start},", end, start)
         self._keep(starts=starts)
-        self._keep(ends=ends)
+        self._keep(ends=tuple(_end(k, *both) for k, both in enumerate(zip(starts, ends, strict=True))))
 
     def there(self, step: int) -> NDArray[np.bool_]:
         """Return which arms are there at a step, shape (K,)."""
@@ -88,8 +85,9 @@ class Conditions(Spec):
 
     Parameters
     ----------
-    delay : int, Distribution, or sequence of Distribution
-        Steps from a pull to its reward, rounded down: as many, by a distribution, or by that of each arm.
+    delay : int, Distribution, or sequence of these
+        Steps from a pull to its reward, rounded down: as many, by a distribution, or by that of each arm. A
+        distribution has a finite mean.
     lost : float or sequence of float
         Probability that a reward never comes: of all arms, or of each.
     batch : int
@@ -105,6 +103,8 @@ class Conditions(Spec):
     ------
     InvalidValueError
         A delay may be negative, or a value is not allowed.
+    UnknownNameError
+        There is no such way with pending pulls.
 
     Examples
     --------
@@ -121,13 +121,14 @@ class Conditions(Spec):
 
     def __post_init__(self) -> None:
         delay = self.delay
-        if not isinstance(delay, Distribution):
-            if isinstance(delay, Iterable) and not isinstance(delay, str):
-                delay = tuple(map(_delay, delay))
-                if not delay:
-                    raise InvalidValueError("delay needs a distribution for each arm, not none.")
-            else:
-                delay = checks.integer("delay, if it is no distribution,", delay, 0, checks.MAX_STEPS)
+        if _is_several(delay):
+            delay = tuple(map(_delay, delay))
+            if not delay:
+                raise InvalidValueError("delay needs a distribution for each arm, not none.")
+        elif isinstance(delay, numbers.Integral):
+            delay = checks.integer("delay", delay, 0, checks.MAX_STEPS)
+        else:
+            delay = _delay(delay)
         for one in delay if isinstance(delay, tuple) else (_delay(delay),):
             if isinstance(one, FunctionReward):
                 raise InvalidValueError(f"a delay cannot be a function of yours, as {one!r} is.")
@@ -135,14 +136,14 @@ class Conditions(Spec):
                 raise InvalidValueError(
                     f"no reward comes before its pull: a delay of {one!r} may be {one.support[0]:g}."
                 )
-        if isinstance(self.lost, (int, float, str)):
-            self._keep(lost=checks.number("lost", self.lost, 0.0, 1.0))
+        if _is_several(self.lost):
+            chances = tuple(checks.number("a probability in lost", p, 0.0, 1.0) for p in self.lost)
+            self._keep(lost=chances)
         else:
-            lost = _listed("lost", self.lost)
-            self._keep(lost=tuple(checks.number("a probability in lost", p, 0.0, 1.0) for p in lost))
+            self._keep(lost=checks.number("lost", self.lost, 0.0, 1.0))
         if self.arms is not None and not isinstance(self.arms, Arrivals):
             raise InvalidValueError(f"arms must be Arrivals, or None, not {self.arms!r}.")
-        if self.pending not in PENDING:
+        if not isinstance(self.pending, str) or self.pending not in PENDING:
             raise UnknownNameError("way with pending pulls", str(self.pending), PENDING)
         self._keep(delay=delay, batch=checks.integer("batch", self.batch, 1, checks.MAX_STEPS))
 
@@ -218,6 +219,7 @@ class Delivery(NamedTuple):
     loses: bool
     batch: int
     imputes: bool
+    longest: float
 
 
 def parted(environment: Environment, arms: Arrivals | None) -> PartedEnvironment:
@@ -234,7 +236,7 @@ def parted(environment: Environment, arms: Arrivals | None) -> PartedEnvironment
         is_there = np.ones(means.shape[1], np.bool_) if arms is None else arms.there(int(start) + 1)
         there[p] = np.concatenate([np.flatnonzero(is_there), np.flatnonzero(~is_there)])
         sizes[p] = is_there.sum()
-        best[p] = means[p, is_there].max() if sizes[p] else math.nan  # after the last step
+        best[p] = means[p, is_there].max() if sizes[p] else means[p].max()  # after the last step: unused
     world = compiled._replace(laws=np.ascontiguousarray(compiled.laws[phases]), starts=starts)
     return PartedEnvironment(world, best[:, None] - means, best, there, sizes)
 
@@ -244,7 +246,8 @@ def delivery_of(conditions: Conditions, n_arms: int) -> Delivery:
     """Return when rewards come."""
     delay = conditions.delay
     delays = delay if isinstance(delay, tuple) else (_delay(delay),) * n_arms
-    compiled = Environment.stationary(delays).compiled
+    late = Environment.stationary(delays)
+    compiled = late.compiled
     lost = np.broadcast_to(np.asarray(conditions.lost, float), n_arms).copy()
     return Delivery(
         compiled.laws[0],
@@ -255,17 +258,32 @@ def delivery_of(conditions: Conditions, n_arms: int) -> Delivery:
         bool(lost.any()),
         conditions.batch,
         conditions.pending == "imputed",
+        late.reach,
     )
 
 
 def _delay(value: object) -> Distribution:
     if isinstance(value, Distribution):
         return value
-    steps = checks.integer("a delay that is no distribution", value, 0, checks.MAX_STEPS)
-    return FiniteSupport((float(steps),))
+    if isinstance(value, numbers.Integral):
+        return FiniteSupport((float(checks.integer("a delay", value, 0, checks.MAX_STEPS)),))
+    named = as_distribution(value)
+    if named is None:
+        raise InvalidValueError(
+            "a delay must be a number of steps, or a distribution such as Geometric(mean=500) "
+            f"({{type: Geometric, mean: 500}}), not {value!r}."
+        )
+    return named
 
 
-def _listed(name: str, values: object) -> tuple[Any, ...]:
-    if not isinstance(values, Iterable):
-        raise InvalidValueError(f"{name} must be a list, not {values!r}.")
-    return tuple(values)
+def _is_several(value: object) -> TypeGuard[Sequence[Any]]:
+    """Return whether something is given for each arm."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def _end(arm: int, start: int, end: object) -> int | None:
+    if end is None:
+        return None
+    return checks.integer(
+        f"the last step of arm {arm}, which comes at {start},", end, start, checks.MAX_STEPS
+    )

@@ -2,7 +2,7 @@
 
 Rewards that have not come lie in a timing wheel (Varghese and Lauck, SOSP 1987): a ring of slots, one for
 each of the next steps, each with a list of the rewards that are due then, or whole turns later. So a step
-costs the same, however many rewards are pending.
+costs the same, however many rewards are pending, as long as they are due within `MOST_SLOTS` steps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ PULL = record(step=0, due=0, arm=0, next=-1, reward=0.0, imputed=math.nan)
 """A pull whose reward has not come: when it is due, the next one of its list, what was learned meanwhile."""
 ROOM = 1024
 """For so many such pulls at first."""
-MOST_SLOTS = 1 << 16
+MOST_SLOTS = 1 << 20
+"""Of the wheel, which has no more than there are steps, or steps that a reward may be late."""
 
 
 @jit.kernel
@@ -261,7 +262,7 @@ class LateRunner:
         self._parameters = informed.parameters(n_arms, plan.horizon)
         self._start = informed.start(n_arms, plan.horizon)
         self._loop = late_loop(informed.kernels, environment.functions)
-        self._slots = min(MOST_SLOTS, 1 << plan.horizon.bit_length())
+        self._slots = min(MOST_SLOTS, 1 << int(min(plan.horizon, self._delivery.longest)).bit_length())
 
     def run(self, replications: Sequence[int]) -> Runs:
         """Run some replications."""

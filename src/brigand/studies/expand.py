@@ -219,6 +219,7 @@ def _problems(file: StudyFile, source: Source) -> Iterator[Problem]:
             for horizon in horizons:
                 named = settings | ({"T": horizon} if len(horizons) > 1 else {})
                 first = fixed or _at(place, partial(environment_of, recipe, horizon, 0))
+                _at((*place, "conditions"), partial(conditions.check, first, horizon))
                 if entry.world is not None or entry.file is not None:
                     given = "file" if entry.world is None else "world"
                     _at((*place, given), partial(first.arm_supports, horizon))

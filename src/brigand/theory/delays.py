@@ -3,14 +3,15 @@
 The reward of each pull comes D steps later, as with ``br.simulate(..., delay=D)``; or sooner, as long as
 those of an arm come in the order of its pulls. Notation as in `brigand.theory.forced_exploration`.
 
-**Theorem.** *For FE without a window, any f, and an arm i of gap d,* ::
+**Theorem.** *For FE without a window, a non-decreasing f that is known beforehand, an arm i of gap d,* ::
 
     E k_T(i) <= H_T + D + (sum over t = K R + 1, ..., T - D of phi(rho(t - 1))),
 
 *and for all arms together the D counts once: the expected regret is at most D times the largest gap, and the
 sum over all arms of the gap times the rest.* FE need not know D.
 
-**Every policy** loses at least min(T, D + 1) times the mean gap, on average over the K! orders of the arms.
+**Every policy** that is not told which arm is which loses at least min(T, D + 1) times the mean gap, on
+average over the K! orders of the arms, if no reward comes sooner than D steps after its pull.
 
 Proofs are in ``docs/results.md``.
 """
@@ -57,7 +58,8 @@ def delayed_bounds(
     horizon : int
         T, the last step that may be asked for.
     delay : int
-        D, in steps: at most so many pass until a reward comes, and those of an arm come in order.
+        D, in steps: how late each reward is. The upper bound also holds where some are less late, and those
+        of an arm come in order; the lower one where some are later.
 
     Returns
     -------
@@ -81,7 +83,9 @@ def delayed_bounds(
     """
     if not isinstance(policy, ForcedExploration) or policy.window is not None:
         raise InvalidValueError(f"this bound is for FE without a window, not for {policy!r}.")
-    late = checks.integer("delay", delay, 0)
+    if not isinstance(environment, Environment):
+        raise InvalidValueError(f"environment must be an Environment, not {environment!r}.")
+    late = checks.integer("delay", delay, 0, checks.MAX_STEPS)
     schedule = Schedule(policy.sequence, environment.n_arms, horizon)
     needs = (stationary(environment), is_sub_gaussian(environment))
     gaps = environment.gaps[0]
