@@ -70,7 +70,7 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         ``loop(parameters, headers, arms, memory, fresh, there, sizes, laws, table, starts, uses_uniform,
         uses_normal, gaps, delivery, pending, slots, checkpoints, *wound, pulls, regret, earned)``: as
         `brigand.simulation.step.simulation_loop`, with a third generator for delays and losses;
-        ``pending`` is `PULL` so often as there is room at first, and ``slots``, int64 of shape (n, 2), the
+        ``pending`` is `PULL` so often as there is room at first, and ``slots``, int32 of shape (n, 2), the
         wheel, n a power of 2.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
@@ -93,7 +93,7 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         gaps: NDArray[np.float64],
         delivery: Delivery,
         pending: Table,
-        slots: NDArray[np.int64],
+        slots: NDArray[np.int32],
         checkpoints: NDArray[np.int64],
         reward_states: NDArray[np.uint64],
         choice_states: NDArray[np.uint64],
@@ -288,7 +288,7 @@ class LateRunner:
                 self._parted.gaps,
                 self._delivery,
                 np.repeat(PULL, ROOM),
-                np.empty((self._slots, 2), np.int64),
+                np.empty((self._slots, 2), np.int32),
                 self._checkpoints,
                 *wound,
                 pulls[some],
