@@ -40,6 +40,8 @@ class UnsupportedRewardError(InvalidValueError):
 
 LISTED = 100
 """So many known names are listed at most."""
+CLOSE = 0.75
+"""How like what was given a name is, to be meant rather than one that goes on from it after a hyphen."""
 SEARCHED = 5000
 """Among so many names a similar one is looked for, which takes some microseconds each."""
 
@@ -65,8 +67,9 @@ class UnknownNameError(BrigandError, LookupError):
     def __str__(self) -> str:
         kind, name, names, place = self.args
         given = str(name).lower()
-        near = [known for known in names if given and known.lower().startswith(f"{given}-")][:4]
-        near = near or difflib.get_close_matches(str(name), names[:SEARCHED], n=1)
+        near = difflib.get_close_matches(str(name), names[:SEARCHED], 1, CLOSE)
+        near = near or [known for known in names if given and known.lower().startswith(f"{given}-")][:4]
+        near = near or difflib.get_close_matches(str(name), names[:SEARCHED], 1)
         near = near or [known for known in names if given and known.lower().startswith(given)][:4]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
