@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from brigand.simulation.results import Results
 
-BESIDE = ("horizon", "delays")
+BESIDE = ("horizon", "delays", "worst-case")
 """Figures that are not the paper's."""
 
 
@@ -34,7 +34,7 @@ def paper(
         typer.Option(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
             "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to "
-            "10^12; delays: rewards that come late."
+            "10^12; delays: rewards that come late; worst-case: which f is best on the worst gap."
         ),
     ] = None,
     protocol: Annotated[
@@ -44,7 +44,7 @@ def paper(
         int | None,
         typer.Option(
             help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
-            "100 for delays."
+            "100 for delays, 400 for worst-case."
         ),
     ] = None,
     instances: Annotated[
@@ -109,6 +109,9 @@ def paper(
         for name in names:
             if name == "horizon":
                 _horizon(console, folder, horizon, runs, seed, workers)
+                continue
+            if name == "worst-case":
+                _worst_case(console, folder, horizon, runs, seed, workers)
                 continue
             if name == "delays":
                 _delays(console, folder, steps, runs, seed, workers)
@@ -219,6 +222,41 @@ def _delays(
                 *(f"{mean:,.0f} ± {high - mean:,.0f}" for mean, high in cells),
             )
         console.print(table)
+
+
+def _worst_case(
+    console: Console, folder: Path, last: int | None, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the study of the worst gap, and print its means and slopes."""
+    from brigand.figures import style
+    from brigand.papers import worst_case as study
+    from brigand.simulation.results import write_netcdf
+
+    with _progress(console) as progress:
+        advance = partial(_advance, progress, progress.add_task("worst-case", total=None))
+        data = study.study(last, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
+    write_netcdf(data, folder / "worst-case.nc")
+    _write_csv(data.to_dataframe(), folder / "worst-case.csv")
+    style.save(study.draw_study(data), folder, "worst-case")
+    table = Table(
+        title="Mean regret on the worst gap, half of its 95 % interval, and what is proved at least",
+        title_justify="left",
+    )
+    names = data["sequence"].to_numpy()
+    for column in ("T", *names):
+        table.add_column(str(column), justify="right")
+    for t in data["horizon"].to_numpy():
+        row = data.sel(horizon=t)
+        parts = (row[key].to_numpy() for key in ("mean", "high", "floor"))
+        cells = (
+            f"{mean:.3g} ± {high - mean:.2g}; {floor:.3g}" if math.isfinite(mean) else ""
+            for mean, high, floor in zip(*parts, strict=True)
+        )
+        table.add_row(f"{t:.0e}".replace("e+0", "e").replace("e+", "e"), *cells)
+    slopes = (data[key].to_numpy() for key in ("slope", "slope_low", "slope_high"))
+    spans = zip(*slopes, strict=True)
+    table.add_row("slope", *(f"{slope:.2f} ({low:.2f} to {high:.2f})" for slope, low, high in spans))
+    console.print(table)
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

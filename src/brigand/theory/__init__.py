@@ -6,3 +6,4 @@ from brigand.theory.delays import delayed_bounds as delayed_bounds
 from brigand.theory.lower import lower_bounds as lower_bounds
 from brigand.theory.schedule import Schedule as Schedule
 from brigand.theory.sub_gaussian import sub_gaussian as sub_gaussian
+from brigand.theory.worst_case import worst_case_floor as worst_case_floor
