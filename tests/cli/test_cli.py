@@ -184,6 +184,14 @@ def test_the_horizon_study_runs(tmp_path):
 
 
 @pytest.mark.full
+def test_the_study_of_the_worst_gap_runs(tmp_path):
+    done = brigand("paper", "--figure", "worst-case", "--horizon", "10000", "--runs", "20", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "worst-case.png").stat().st_size > 1000
+    assert "slope" in done.stdout
+
+
+@pytest.mark.full
 def test_the_study_of_delays_runs(tmp_path):
     done = brigand("paper", "--figure", "delays", "--horizon", "200", "--runs", "20", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

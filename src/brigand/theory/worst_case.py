@@ -50,7 +50,7 @@ def worst_case_floor(sequence: ExplorationSequence, horizon: int) -> float:
     --------
     >>> import brigand as br
     >>> [round(br.theory.worst_case_floor(br.Power(0.5), T) / T ** (2 / 3), 2) for T in (10**4, 10**6, 10**8)]
-    [1.26, 1.29, 1.31]
+    [1.23, 1.29, 1.31]
     """
     last = checks.steps("horizon", horizon)
     schedule = Schedule(sequence, 2, last)
@@ -66,7 +66,7 @@ def worst_case_floor(sequence: ExplorationSequence, horizon: int) -> float:
 
 
 def waited(schedule: Schedule, rounds: Steps) -> Floats:
-    """Return ceil f(0) + ... + ceil f(n - 1) for each n, with f(0) = 0."""
+    """Return ceil f(0) + ... + ceil f(n - 1) for each n, f(0) = 0; less for rounds that do not fit into T."""
     before = np.cumsum(schedule.waits * schedule.counts) - schedule.waits * schedule.counts
     group = np.searchsorted(schedule.first, rounds, side="right") - 1
     inside = np.where(group >= 0, rounds - schedule.first[group], 0)
