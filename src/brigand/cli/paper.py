@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,8 @@ from brigand.words import INTERVAL, number, share
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
 
     from brigand.simulation.results import Results
 
@@ -168,17 +171,11 @@ def _horizon(
     console: Console, folder: Path, last: int | None, runs: int | None, seed: int, workers: int | None
 ) -> None:
     """Write the figure and the data of the horizon study, and print its medians and stuck runs."""
-    from brigand.figures import style
     from brigand.papers import horizon as study
-    from brigand.simulation.results import write_netcdf
 
     horizons = tuple(t for t in study.HORIZONS if last is None or t <= last) or study.HORIZONS[:1]
-    with _progress(console) as progress:
-        advance = partial(_advance, progress, progress.add_task("horizon", total=None))
-        data = study.study(horizons, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
-    write_netcdf(data, folder / "horizon.nc")
-    _write_csv(data.to_dataframe(), folder / "horizon.csv")
-    style.save(study.draw_study(data), folder, "horizon")
+    run = partial(study.study, horizons, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "horizon", run, study.draw_study)
     for problem in data["problem"].to_numpy():
         table = Table(title=f"{problem}: median regret, runs that end on a wrong arm", title_justify="left")
         table.add_column("T", justify="right")
@@ -195,16 +192,10 @@ def _delays(
     console: Console, folder: Path, horizon: int, runs: int | None, seed: int, workers: int | None
 ) -> None:
     """Write the figure and the data of the study of delays, and print its means."""
-    from brigand.figures import style
     from brigand.papers import delays as study
-    from brigand.simulation.results import write_netcdf
 
-    with _progress(console) as progress:
-        advance = partial(_advance, progress, progress.add_task("delays", total=None))
-        data = study.study(horizon, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
-    write_netcdf(data, folder / "delays.nc")
-    _write_csv(data.to_dataframe(), folder / "delays.csv")
-    style.save(study.draw_study(data), folder, "delays")
+    run = partial(study.study, horizon, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "delays", run, study.draw_study)
     for problem in data["problem"].to_numpy():
         part = data.sel(problem=problem)
         table = Table(
@@ -228,16 +219,10 @@ def _worst_case(
     console: Console, folder: Path, last: int | None, runs: int | None, seed: int, workers: int | None
 ) -> None:
     """Write the figure and the data of the study of the worst gap, and print its means and slopes."""
-    from brigand.figures import style
     from brigand.papers import worst_case as study
-    from brigand.simulation.results import write_netcdf
 
-    with _progress(console) as progress:
-        advance = partial(_advance, progress, progress.add_task("worst-case", total=None))
-        data = study.study(last, runs=runs or study.RUNS, seed=seed, workers=workers, progress=advance)
-    write_netcdf(data, folder / "worst-case.nc")
-    _write_csv(data.to_dataframe(), folder / "worst-case.csv")
-    style.save(study.draw_study(data), folder, "worst-case")
+    run = partial(study.study, last, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "worst-case", run, study.draw_study)
     table = Table(
         title="Mean regret on the worst gap, half of its 95 % interval, and what is proved at least",
         title_justify="left",
@@ -257,6 +242,25 @@ def _worst_case(
     spans = zip(*slopes, strict=True)
     table.add_row("slope", *(f"{slope:.2f} ({low:.2f} to {high:.2f})" for slope, low, high in spans))
     console.print(table)
+
+
+def _studied(
+    console: Console,
+    folder: Path,
+    name: str,
+    run: Callable[..., xr.Dataset],
+    draw: Callable[[xr.Dataset], Figure],
+) -> xr.Dataset:
+    """Run a study that is not the paper's, and write its figure and its data."""
+    from brigand.figures import style
+    from brigand.simulation.results import write_netcdf
+
+    with _progress(console) as progress:
+        data = run(progress=partial(_advance, progress, progress.add_task(name, total=None)))
+    write_netcdf(data, folder / f"{name}.nc")
+    _write_csv(data.to_dataframe(), folder / f"{name}.csv")
+    style.save(draw(data), folder, name)
+    return data
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
