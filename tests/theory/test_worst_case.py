@@ -7,7 +7,7 @@ import brigand as br
 from brigand.papers.worst_case import slope_of, worst
 from brigand.theory import Schedule, worst_case_floor
 from brigand.theory.worst_case import SHARE, below_zero, waited
-from strength import runs
+from strength import runs, some
 
 SEQUENCES = [br.Linear(), br.Constant(7), br.Power(0.5), br.Exponential(1.3), br.Constant(0)]
 
@@ -67,7 +67,7 @@ def test_walks_are_below_zero_as_often_as_is_said(m):
     assert below_zero(10**7) < 0.1757  # (0.2580 - 0.1) / 0.9
 
 
-@pytest.mark.parametrize("horizon", [1_000, 31_623, 10**6, 10**9])
+@pytest.mark.parametrize("horizon", some([1_000, 31_623, 10**6, 10**9], [1_000, 31_623]))
 def test_no_sequence_is_below_the_theorem(horizon):
     constants = [br.Constant(horizon**e) for e in np.linspace(0, 1, 11)]
     powers = [br.Power(p) for p in ((0.25, 0.5, 1.0, 2.0) if horizon < 10**9 else (1.0, 2.0))]
