@@ -47,7 +47,7 @@ def paper(
         int | None,
         typer.Option(
             help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
-            "100 for delays, 400 for worst-case."
+            "100 for delays, 1,600 for worst-case."
         ),
     ] = None,
     instances: Annotated[

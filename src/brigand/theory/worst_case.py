@@ -67,10 +67,11 @@ def worst_case_floor(sequence: ExplorationSequence, horizon: int) -> float:
 
 def waited(schedule: Schedule, rounds: Steps) -> Floats:
     """Return ceil f(0) + ... + ceil f(n - 1) for each n, f(0) = 0; less for rounds that do not fit into T."""
-    before = np.cumsum(schedule.waits * schedule.counts) - schedule.waits * schedule.counts
+    waits = schedule.waits.astype(np.float64)
+    before = np.cumsum(waits * schedule.counts) - waits * schedule.counts
     group = np.searchsorted(schedule.first, rounds, side="right") - 1
     inside = np.where(group >= 0, rounds - schedule.first[group], 0)
-    return np.where(group >= 0, before[group] + inside * schedule.waits[group], 0.0).astype(np.float64)
+    return np.where(group >= 0, before[group] + inside * waits[group], 0.0)
 
 
 @cache
