@@ -107,12 +107,13 @@ def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
 
 
 @pytest.mark.full
-def test_the_page_on_late_rewards_runs_and_prints_what_it_shows(tmp_path):
-    found = list(blocks((PAGE.parent / "late.md").read_text(encoding="utf-8")))
-    code = [block for language, _, block in found if language == "python"]
-    (tmp_path / "late.py").write_text("".join(code).replace("print(late.summary())\n", ""), encoding="utf-8")
-    (shown,) = (block for language, _, block in found if language == "text")
-    assert python(tmp_path, "-W", "error", "late.py") == shown
+@pytest.mark.parametrize("name", ["late", "results"])
+def test_a_page_on_simulations_runs_and_prints_what_it_shows(tmp_path, name):
+    found = list(blocks((PAGE.parent / f"{name}.md").read_text(encoding="utf-8")))
+    code = "".join(block for language, _, block in found if language == "python")
+    (tmp_path / "page.py").write_text(code.replace("print(late.summary())\n", ""), encoding="utf-8")
+    shown = "".join(block for language, _, block in found if language == "text")
+    assert python(tmp_path, "-W", "error", "page.py") == shown
 
 
 @pytest.mark.full
