@@ -184,6 +184,14 @@ def test_the_horizon_study_runs(tmp_path):
 
 
 @pytest.mark.full
+def test_the_study_of_stuck_runs_runs(tmp_path):
+    done = brigand("paper", "--figure", "stuck", "--horizon", "1000", "--runs", "100", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "gap 0.5" in done.stdout
+    assert (tmp_path / "stuck.png").stat().st_size > 1000
+
+
+@pytest.mark.full
 def test_the_study_of_the_worst_gap_runs(tmp_path):
     done = brigand("paper", "--figure", "worst-case", "--horizon", "10000", "--runs", "20", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

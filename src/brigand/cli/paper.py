@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from brigand.simulation.results import Results
 
-BESIDE = ("horizon", "delays", "worst-case")
+BESIDE = ("horizon", "delays", "worst-case", "stuck")
 """Figures that are not the paper's."""
 
 
@@ -37,7 +37,8 @@ def paper(
         typer.Option(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
             "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to "
-            "10^12; delays: rewards that come late; worst-case: which f is best on the worst gap."
+            "10^12; delays: rewards that come late; worst-case: which f is best on the worst gap; stuck: how "
+            "often FE is stuck, and what that costs."
         ),
     ] = None,
     protocol: Annotated[
@@ -47,7 +48,7 @@ def paper(
         int | None,
         typer.Option(
             help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
-            "100 for delays, 1,600 for worst-case."
+            "100 for delays, 1,600 for worst-case, 20,000 for stuck."
         ),
     ] = None,
     instances: Annotated[
@@ -57,8 +58,8 @@ def paper(
     horizon: Annotated[
         int | None,
         typer.Option(
-            help="Steps of a run, by default 100,000; the tunings follow it. For the figure horizon, its "
-            "last T, by default 10^12."
+            help="Steps of a run, by default 100,000, for stuck 10^6; the tunings follow it. For the figure "
+            "horizon, its last T, by default 10^12."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the runs.")] = 0,
@@ -115,6 +116,9 @@ def paper(
                 continue
             if name == "worst-case":
                 _worst_case(console, folder, horizon, runs, seed, workers)
+                continue
+            if name == "stuck":
+                _stuck(console, folder, horizon, runs, seed, workers)
                 continue
             if name == "delays":
                 _delays(console, folder, steps, runs, seed, workers)
@@ -242,6 +246,42 @@ def _worst_case(
     spans = zip(*slopes, strict=True)
     table.add_row("slope", *(f"{slope:.2f} ({low:.2f} to {high:.2f})" for slope, low, high in spans))
     console.print(table)
+
+
+def _stuck(
+    console: Console, folder: Path, horizon: int | None, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the study of stuck runs, and print its probabilities and means."""
+    from brigand.papers import stuck as study
+
+    run = partial(study.study, horizon or study.HORIZON, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "stuck", run, study.draw_study)
+    half = 1.96
+    often = Table(
+        title="FE-Exp: P(regret > x times that of a run that is never stuck), half of its 95 % interval, and "
+        "the law",
+        title_justify="left",
+    )
+    dear = Table(
+        title="f(r) = exp(r / a): mean regret, half of its 95 % interval, and the law", title_justify="left"
+    )
+    often.add_column("x", justify="right")
+    dear.add_column("a d² / 2", justify="right")
+    for gap in data["gap"].to_numpy():
+        often.add_column(f"gap {gap:g}", justify="right")
+        dear.add_column(f"gap {gap:g}", justify="right")
+    for factor in data["factor"].to_numpy():
+        row = data.sel(factor=factor)
+        parts = (row[key].to_numpy() for key in ("probability", "probability_error", "law"))
+        cells = (f"{p:.2g} ± {half * e:.1g}; {law:.2g}" for p, e, law in zip(*parts, strict=True))
+        often.add_row(f"{factor:,g}", *cells)
+    for rate in data["rate"].to_numpy():
+        row = data.sel(rate=rate)
+        parts = (row[key].to_numpy() for key in ("mean", "mean_error", "law_mean"))
+        cells = (f"{m:,.0f} ± {half * e:,.2g}; {law:,.0f}" for m, e, law in zip(*parts, strict=True))
+        dear.add_row(f"{rate:g}", *cells)
+    console.print(often)
+    console.print(dear)
 
 
 def _studied(
