@@ -87,7 +87,7 @@ def test_numbers_belong_together(sequence):
     rounds = br.theory.Schedule(sequence, 2, 5_000).rounds([5_000])[0]
     assert law.regret[0] == pytest.approx(0.4 * rounds)
     schedule = br.theory.Schedule(sequence, 2, 5_000)
-    np.testing.assert_array_equal(law.pulls, np.minimum(waited(schedule, law.rounds), 5_000))
+    np.testing.assert_array_equal(law.pulls, np.minimum(waited(schedule, law.rounds + 1), 5_000))
     by_hand = law.regret[-1] * law.probability[-1] + (law.regret[:-1] * -np.diff(law.probability)).sum()
     assert law.mean == pytest.approx(by_hand)
     assert law.exceeds(law.regret[0] - 1) == pytest.approx(1)
@@ -95,10 +95,11 @@ def test_numbers_belong_together(sequence):
     assert law.exceeds([-1, 1e9]).tolist() == pytest.approx([1, 0])
 
 
+@pytest.mark.parametrize("rival", [0.0, 1.0])
 @pytest.mark.parametrize("gap", some([0.3, 0.5], [0.5]))
-def test_weighted_runs_of_fe_have_about_this_law(gap):
+def test_weighted_runs_of_fe_have_about_this_law(gap, rival):
     """Within a factor of 2 beyond 5 times the usual regret, and the mean within a tenth, at 4 errors."""
-    environment = br.Environment.stationary([br.Gaussian(0, 1), br.Gaussian(gap, 1)])
+    environment = br.Environment.stationary([br.Gaussian(0, rival), br.Gaussian(gap, 1)])
     law = stuck_runs(br.Exponential(), gap, 1.0, 10**6)
     fe = br.ForcedExploration()
     for factor in (5, 100):
@@ -114,12 +115,12 @@ def test_weighted_runs_of_fe_have_about_this_law(gap):
     "sequence", some([br.Linear(), br.Exponential(1.3), br.Power(2.0)], [br.Exponential(1.3)])
 )
 def test_the_mean_regret_is_at_least_what_is_proved(sequence):
-    """d E min(F(X_m), T - m) for a rival that pays 0, m = T / 2: one-sided, at 4 standard errors."""
+    """d E min(W(X_m), T - m) for a rival that pays 0, m = T / 2: one-sided, at 4 standard errors."""
     gap, horizon = 0.4, 2_000
     environment = br.Environment.stationary([br.Gaussian(0, 0), br.Gaussian(gap, 1)])
     rng, number = np.random.default_rng(2), runs(500, 5_000)
     times = (np.cumsum(rng.normal(gap, 1, (number, horizon // 2)), axis=1) < 0).sum(axis=1)
-    floor = np.minimum(waited(br.theory.Schedule(sequence, 2, horizon), times), horizon - horizon // 2)
+    floor = np.minimum(waited(br.theory.Schedule(sequence, 2, horizon), times + 1), horizon - horizon // 2)
     found = br.simulate(
         environment, {"FE": br.ForcedExploration(sequence)}, horizon, number, method="skip", workers=1
     )
@@ -148,3 +149,13 @@ def test_bad_bases_are_refused():
     for base in (1.0, 0.5, math.nan, math.inf):
         with pytest.raises(br.InvalidValueError, match="base"):
             exponential_cost(base, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("gap", "sigma"), [(1e300, 1e-300), (1e-300, 1e300), (0.5, 1e160), (1e200, 1.0), (0.5, 1e-160)]
+)
+def test_extreme_gaps_are_no_accident(gap, sigma):
+    law = stuck_runs(br.Linear(), gap, sigma, 1000)
+    assert 0 <= law.probability[1] <= 1
+    assert law.probability[1] == pytest.approx(1.0 if gap / sigma < 1 else 0.0, abs=1e-9)
+    assert exponential_cost(1.1, gap, sigma) in (math.inf, pytest.approx(0.0, abs=1e-9))

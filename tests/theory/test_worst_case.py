@@ -41,11 +41,11 @@ def test_waits_are_those_of_the_sequence(sequence):
 
 @pytest.mark.parametrize("sequence", SEQUENCES, ids=repr)
 def test_while_the_walk_is_below_zero_the_wrong_arm_is_pulled(sequence):
-    """For every walk, m and T: the pulls of A are at least F(X), or at least T - m."""
+    """For every walk, m and T: the pulls of A are at least W(X) = F(X + 1), or at least T - m."""
     rng = np.random.default_rng(1)
     horizon = 60
     schedule = Schedule(sequence, 2, horizon)
-    floor = waited(schedule, np.arange(horizon + 1))
+    floor = waited(schedule, np.arange(1, horizon + 2))
     for _ in range(runs(20, 400)):
         rewards = rng.choice([-1.0, 1.0], horizon) if rng.random() < 0.5 else rng.normal(0.1, 1, horizon)
         pulls = wrong_pulls(sequence, rewards)

@@ -21,7 +21,8 @@ FLOOR = 1e-14
 def stuck(data: xr.Dataset) -> Figure:
     """Draw the study of `brigand.papers.stuck`.
 
-    Points with bars: estimates with their 95 % intervals. Lines: the law. On the right the regret is divided
+    Points with bars: estimates with their 95 % intervals, small and pale where the other arm's rewards are
+    constant. Lines: the law. On the right the regret is divided
     by the asymptotic lower bound, 2 log T / d, and the base is given by a = 1 / log base in units of 2 / d^2.
     """
     with mpl.rc_context(style.STYLE):
@@ -30,37 +31,30 @@ def stuck(data: xr.Dataset) -> Figure:
         horizon = int(data.attrs["horizon"])
         for place, gap in enumerate(data["gap"].to_numpy()):
             color, dash, marker = style.line(place)
-            row = data.sel(gap=gap).where(data.sel(gap=gap)["law"] > FLOOR)
-            label = f"gap {gap:g}"
-            left.plot(row["threshold"], row["law"], color=color, linestyle=dash, linewidth=1.2)
-            left.errorbar(
-                row["threshold"],
-                row["probability"],
-                _bars(row["probability"], row["probability_error"]),
-                color=color,
-                marker=marker,
-                markersize=4,
-                markerfacecolor="white",
-                linestyle="none",
-                capsize=2,
-                label=label,
-            )
-            row = data.sel(gap=gap)
-            least = 2.0 * math.log(horizon) / gap
+            row, least = data.sel(gap=gap), 2.0 * math.log(horizon) / gap
+            shown = row.where(row["law"] > FLOOR)
+            left.plot(shown["threshold"], shown["law"], color=color, linestyle=dash, linewidth=1.2)
             right.plot(data["rate"], row["law_mean"] / least, color=color, linestyle=dash, linewidth=1.2)
-            right.errorbar(
-                data["rate"],
-                row["mean"] / least,
-                _bars(row["mean"] / least, row["mean_error"] / least),
-                color=color,
-                marker=marker,
-                markersize=4,
-                markerfacecolor="white",
-                linestyle="none",
-                capsize=2,
-                label=label,
-            )
+            for rival in data["rival"].to_numpy():
+                varies = rival > 0
+                look = {
+                    "color": color,
+                    "marker": marker,
+                    "markersize": 4 if varies else 2,
+                    "alpha": 1.0 if varies else 0.5,
+                    "markerfacecolor": "white" if varies else color,
+                    "linestyle": "none",
+                    "capsize": 2 if varies else 0,
+                    "label": f"gap {gap:g}" if varies else None,
+                }
+                one = shown.sel(rival=rival)
+                chance = one["probability"], one["probability_error"]
+                left.errorbar(one["threshold"], chance[0], _bars(*chance), **look)
+                one = row.sel(rival=rival)
+                regret = one["mean"] / least, one["mean_error"] / least
+                right.errorbar(data["rate"], regret[0], _bars(*regret), **look)
         left.plot([], [], color="0.3", label="law of the walk")
+        left.plot([], [], color="0.5", marker=".", linestyle="none", label="the other arm is constant")
         for axes in (left, right):
             axes.set_xscale("log")
             axes.set_yscale("log")
