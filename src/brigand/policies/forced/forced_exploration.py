@@ -50,15 +50,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, State, Table, record, ring_length
 from brigand.policies.forced import turns
-from brigand.policies.forced.turns import (
-    ForcedPolicy,
-    end_turn,
-    enter_round,
-    miss,
-    propensity,
-    select,
-    take_turn,
-)
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss, move_on, propensity, select
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import mean_moved, rank
 from brigand.policies.kernels.estimates import known_mean, windowed
@@ -81,18 +73,14 @@ class ForcedExplorationParameters(NamedTuple):
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    rescheduled, catches_up = take_turn(parameters, header, arms, memory, arm)
+    if count_pull(header, arms, arm):
+        move_on(parameters, header, arms, memory, arm)
     if parameters.window > 0:
         gone = window.advance(header, arms, memory, arm, parameters.window)
         if gone >= 0:
             mean_moved(header, arms, gone)
         elif gone == -2:
             rank(header, arms)
-        if header["step"] == header["next_reset"]:
-            header["next_reset"] += parameters.window
-            enter_round(parameters, header, arms, memory, parameters.reset_round)
-            rescheduled = True
-    end_turn(parameters, header, arms, memory, arm, rescheduled, catches_up)
 
 
 @kernel

@@ -7,7 +7,7 @@ means in the place of the largest mean.
 
 An arm's rewards, in order of arrival, are cut into a atoms of equal length; the rewards after the last whole
 atom are left out. Atoms have one reward at first. Whenever there are 2 M of them, neighbours are joined in
-pairs, which leaves M atoms of twice the length; M = max(ceil(36.8 c) + 1, LEAST_ATOMS). After t pulls of all
+pairs, which leaves M atoms of twice the length; M = ceil(36.8 c) + 1. After t pulls of all
 arms, with
 
     B = max(1, ceil(c log(t + 1))),    g = max(1, floor(a / B)),
@@ -61,14 +61,14 @@ from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Table, record
 from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import AnytimeExponential, ExplorationSequence
-from brigand.policies.forced.turns import ForcedPolicy, end_turn, miss, propensity, select, take_turn
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss, move_on, propensity, select
 from brigand.policies.kernels.arithmetic import quotient, two_sum
 from brigand.policies.kernels.choices import mean_moved, rank
 from brigand.policies.kernels.estimates import ROBUST, known_mean
 from brigand.policies.kernels.median import median
 
 # blocks: B; until: the step before which B stays as it is
-HEADER = record(step=0, leader=-1, second=0.0, blocks=1, until=0.0, **turns.HEADER)
+HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, blocks=1, until=0.0, **turns.HEADER)
 # mean: the estimate. atoms: whole ones; length: of each; begun: rewards in the next, which add up to total and
 # residue, each divided by length. blocks, group: B' and g of the estimate
 ARM = record(
@@ -87,19 +87,20 @@ ARM = record(
 ATOM = record(mean=0.0, residue=0.0, f=0.0)
 MOST_LOG = 36.8
 """At least log(2^53 + 1): there are no more steps."""
-LEAST_ATOMS = 2
+
 EARLY = 2.0**-40
 """B is computed a little before it changes, for rounding's sake."""
 
 
 class RobustForcedExplorationParameters(NamedTuple):
-    """The sequence (see `sequences.Form`), the length of its table, no window; c; 2 M."""
+    """The sequence (see `sequences.Form`), the length of its table, no window, no resets; c; 2 M."""
 
     kind: int
     number: float
     shift: int
     table: int
     window: int
+    reset_round: int
     c: float
     atoms: int
     least: int
@@ -164,23 +165,26 @@ def refresh(parameters: Any, header: Header, arms: Table, memory: Table, arm: in
         return False
     arms[arm]["group"] = group
     arms[arm]["blocks"] = blocks
+    share = 1.0
+    while share * group > 1.0:
+        share *= 0.5
     row = arm * parameters.atoms
     means = np.empty(blocks)
     for block in range(blocks):
         total, residue = 0.0, 0.0
         for _ in range(group):
-            total, lost = two_sum(total, memory[row]["mean"])
-            residue += memory[row]["residue"] + lost
+            total, lost = two_sum(total, share * memory[row]["mean"])
+            residue += share * memory[row]["residue"] + lost
             row += 1
-        means[block] = quotient(total, residue, group)
+        means[block] = quotient(total, residue, share * group)
     arms[arm]["mean"] = median(means)
     return True
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    rescheduled, catches_up = take_turn(parameters, header, arms, memory, arm)
-    end_turn(parameters, header, arms, memory, arm, rescheduled, catches_up)
+    if count_pull(header, arms, arm):
+        move_on(parameters, header, arms, memory, arm)
     if set_blocks(parameters, header):
         for other in range(len(arms)):
             if arms[other]["count"] > 0:
@@ -236,7 +240,7 @@ class RobustForcedExploration(ForcedPolicy):
     def parameters(self, n_arms: int, horizon: int | None) -> RobustForcedExplorationParameters:
         form = self.sequence.form(horizon)
         table = len(self._table(n_arms, horizon))
-        return RobustForcedExplorationParameters(*form, table, 0, self.c, 2 * self._half, self.least)
+        return RobustForcedExplorationParameters(*form, table, 0, 0, self.c, 2 * self._half, self.least)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         table = self._table(n_arms, horizon)
@@ -247,4 +251,4 @@ class RobustForcedExploration(ForcedPolicy):
     @property
     def _half(self) -> int:
         """M."""
-        return max(math.ceil(MOST_LOG * self.c) + 1, LEAST_ATOMS)
+        return math.ceil(MOST_LOG * self.c) + 1

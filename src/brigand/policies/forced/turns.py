@@ -9,8 +9,8 @@ the beginning, that is the paper's rule. Beyond it:
 - An arm that is not available when it is due misses its turn. A missed turn counts as a turn: the round goes
   on to its end as if the arm had been pulled. The arm stays due, and comes first once it is back.
 
-Fields: `HEADER`, with ``step``, ``leader`` and ``second``; `ARM`, with ``count`` and ``mean``. Parameters: the sequence, as in
-`forced_exploration.ForcedExplorationParameters`. Memory: ``f`` of a tabulated sequence.
+Fields: `HEADER`, with ``step``, ``next_reset`` (0: none), and those of `brigand.policies.kernels.choices`; `ARM`.
+Parameters: as in `forced_exploration.ForcedExplorationParameters`. Memory: ``f`` of a tabulated sequence.
 """
 
 from __future__ import annotations
@@ -148,48 +148,38 @@ def propensity(
 
 
 @kernel
-def take_turn(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> tuple[bool, bool]:
-    """Count a pull: the first half of the kernel ``pull``. After it, `end_turn`.
-
-    Returns
-    -------
-    rescheduled, catches_up : bool
-        Whether another arm may be the next one due; whether this one had fewer pulls than the round asks for.
-    """
+def count_pull(header: Header, arms: Table, arm: int) -> bool:
+    """Count a pull; return whether `move_on` must be called."""
     if is_due(header, arms, arm):
         arms[arm]["forced"] += 1
-    rescheduled = arm == header["first"]
     catches_up = is_new(header, arms, arm)
     arms[arm]["pulls"] += 1
     header["step"] += 1
     arms[arm]["last"] = header["step"]
-
     if arms[arm]["lap"] != header["lap"]:
         arms[arm]["lap"] = header["lap"]
         header["seen"] += 1
+    at_an_end = header["seen"] == len(arms) or header["step"] == header["next_reset"]
+    return catches_up or at_an_end or arm == header["first"]
+
+
+@kernel
+def move_on(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """End the round, or reset it, where that is due, and find out which arm is due next.
+
+    Apart from `count_pull`, so that most steps go without a call: see `brigand.jit`.
+    """
+    catches_up = arms[arm]["pulls"] <= min(header["round"], header["lap"] - 1)  # it was new before this pull
     if header["seen"] == len(arms):
         header["seen"] = 0
         header["lap"] += 1
         enter_round(parameters, header, arms, memory, header["round"] + 1)
-        rescheduled = True
-    return rescheduled, catches_up
-
-
-@kernel
-def end_turn(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    arm: int,
-    rescheduled: bool,
-    catches_up: bool,
-) -> None:
-    """Find out which arm is due next: the second half of ``pull``."""
+    if header["step"] == header["next_reset"]:
+        header["next_reset"] += parameters.window
+        enter_round(parameters, header, arms, memory, parameters.reset_round)
     if catches_up:
         arms[arm]["wait"] = min(header["threshold"], limit(parameters, header, memory, arms[arm]["pulls"]))
-    if rescheduled or catches_up:
-        reschedule(header, arms)
+    reschedule(header, arms)
 
 
 @dataclass(frozen=True)
