@@ -157,14 +157,17 @@ def test_constant_rewards_have_themselves_as_their_estimate(reward):
 
 def test_the_estimate_approaches_the_mean_of_pareto_rewards():
     """P(X > x) = x^-1.5: the mean is 3, the variance infinite, the median 1.6."""
-    errors = []
-    for seed in range(100):
-        rewards = np.random.default_rng(seed).pareto(1.5, (20_000, 1)) + 1
-        _, state = play(br.RobustForcedExploration(), rewards, compiled=True)
-        errors.append(abs(state.arms["mean"][0] - 3))
-    print(np.median(errors), max(errors))
-    assert np.median(errors) < 0.6
-    assert max(errors) < 0.9
+    bias = {}
+    for n in (100, 2_000, 40_000):
+        estimates = []
+        for seed in range(50):
+            rewards = np.random.default_rng(seed).pareto(1.5, (n, 1)) + 1
+            _, state = play(br.RobustForcedExploration(c=2), rewards, compiled=True)
+            estimates.append(state.arms["mean"][0])
+        bias[n] = 3 - np.median(estimates)
+    print(bias)
+    assert bias[100] > 2 * bias[2000] > 4 * bias[40_000]
+    assert 0 < bias[40_000] < 0.2
 
 
 @pytest.mark.parametrize("n", range(1, 12))
@@ -178,15 +181,15 @@ def test_the_median_of_few_values_with_infinities(n):
 
 
 def test_a_better_arm_is_found_where_the_plain_mean_is_fooled():
-    """Student's t with 1.5 degrees of freedom, means 0 and 1."""
+    """Student's t with 1.5 degrees of freedom, means 0 and 1: how often the worse arm is pulled."""
     robustly, plainly = [], []
-    for seed in range(runs(30, 200)):
-        rng = np.random.default_rng(seed)
-        rewards = rng.standard_t(1.5, (3000, 2)) + np.array([0.0, 1.0])
+    for seed in range(runs(50, 400)):
+        rewards = np.random.default_rng(seed).standard_t(1.5, (3000, 2)) + np.array([0.0, 1.0])
         robustly.append((br.trace(br.RobustForcedExploration(), rewards) == 0).sum())
         plainly.append((br.trace(br.CATALOGUE["FE-Anytime"], rewards) == 0).sum())
-    assert np.mean(robustly) < 300 < np.mean(plainly) + 200
-    assert np.mean(robustly) < np.mean(plainly)
+    print(np.mean(robustly), np.mean(plainly))
+    assert np.mean(robustly) < 100
+    assert np.mean(plainly) > 200
 
 
 def test_compiled_code_does_the_same():

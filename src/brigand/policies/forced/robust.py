@@ -5,24 +5,23 @@ Rule
 As FE (`brigand.policies.forced.forced_exploration`), but that the greedy step takes the largest median of
 means in the place of the largest mean.
 
-An arm's rewards, in order of arrival, are cut into a atoms of equal length; the rewards after the last whole
+An arm's rewards, in order of arrival, are cut into atoms of equal length; the rewards after the last whole
 atom are left out. Atoms have one reward at first. Whenever there are 2 M of them, neighbours are joined in
-pairs, which leaves M atoms of twice the length; M = ceil(36.8 c) + 1. After t pulls of all
-arms, with
+pairs, which leaves M atoms of twice the length; M = ceil(36.8 c) + 1. After t pulls of all arms, with a atoms
+and
 
     B = max(1, ceil(c log(t + 1))),    g = max(1, floor(a / B)),
 
-the first g atoms make a block, and so on; the floor(a / g) blocks are of equal length, and less than g atoms
-are left out. The estimate is the median of the blocks' means, which for an even number of blocks is the
-middle of the two middle ones. So there are from B to 2 B - 1 blocks once there are B rewards; before, each
-reward is a block.
+each g atoms in turn make a block, and less than g are left over and left out. The estimate is the median of
+the blocks' means; of an even number of blocks, the middle of the two middle ones. There are from B to 2 B - 1
+blocks once there are B rewards. Before that, each reward is a block, and the estimate is their median.
 
 Source
 ------
-Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. Bubeck,
-Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE Transactions on Information Theory 59, 2013, have medians
-of about 16 log t means as indices. Their width has the order of a finite moment and a bound on it, which
-forced exploration does without.
+Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. Medians of
+about 16 log t means stand in the indices of Bubeck, Cesa-Bianchi, Lugosi, "Bandits with heavy tail", IEEE
+Transactions on Information Theory 59, 2013. The widths there are made of the order of a finite moment and a
+bound on it; forced exploration has no width, and needs neither.
 
 Deviations
 ----------
@@ -39,13 +38,13 @@ Absent arms: an arm that is away when it is due misses its turn, and one that jo
 
 Cost
 ----
-O(1) a step, O(c log T) when an atom is complete, which is once in n / (c log T) rewards of an arm that has n;
-O(K c log T) each of the c log T times at which B changes; O(K) at a forced pull. Memory O(c K), whatever T is:
-2 M atoms suffice for 2^53 steps, for c log 2^53 < 36.8 c.
+O(1) a step, and O(c log T) with each whole atom: an arm with n rewards has had O(c log T log n) of them.
+O(K c log T) at each of the c log T steps at which B changes; O(K) at a forced pull. Memory O(c K), whatever T
+is: there are at most 2^53 steps, so that B <= M.
 
-Atoms hold means, for a mean cannot overflow where a sum does. Lengths are powers of two, so nothing is
-rounded in going from one to the other. Each is kept with what rounding took from it, and nothing is ever
-subtracted: a reward of 1e300 spoils its own block alone, and equal means are equal floats.
+Atoms hold means, and are of lengths that are powers of two. So nothing overflows, and nothing is rounded but
+by sums; each is kept with what rounding took from it, and nothing is ever subtracted. A reward of 1e300
+spoils its own block alone, and equal means are equal floats.
 """
 
 from __future__ import annotations
@@ -67,10 +66,10 @@ from brigand.policies.kernels.choices import mean_moved, rank
 from brigand.policies.kernels.estimates import ROBUST, known_mean
 from brigand.policies.kernels.median import median
 
-# blocks: B; until: the step before which B stays as it is
+# blocks: B; until: the step before which it stays as it is
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, blocks=1, until=0.0, **turns.HEADER)
-# mean: the estimate. atoms: whole ones; length: of each; begun: rewards in the next, which add up to total and
-# residue, each divided by length. blocks, group: B' and g of the estimate
+# mean: the estimate; atoms: how many are whole, of `length` rewards each. begun: the rewards in the next one;
+# total, residue: their sum / length. blocks, group: how many there are, of g atoms each
 ARM = record(
     **turns.ARM,
     count=0,
@@ -83,13 +82,12 @@ ARM = record(
     blocks=0,
     group=0,
 )
-# Row i: the mean of atom i % (2 M) of arm i // (2 M), and what rounding took from it; f(i + 1), if tabulated.
+# Row i: atom i mod 2 M of arm floor(i / 2 M): its mean, and what rounding took; f(i + 1) of a table
 ATOM = record(mean=0.0, residue=0.0, f=0.0)
 MOST_LOG = 36.8
-"""At least log(2^53 + 1): there are no more steps."""
-
+"""Above the logarithm of 2^53, the most steps."""
 EARLY = 2.0**-40
-"""B is computed a little before it changes, for rounding's sake."""
+"""B is computed a little before the step at which it changes, for the sake of rounding."""
 
 
 class RobustForcedExplorationParameters(NamedTuple):
@@ -103,7 +101,6 @@ class RobustForcedExplorationParameters(NamedTuple):
     reset_round: int
     c: float
     atoms: int
-    least: int
 
 
 @kernel
@@ -158,8 +155,7 @@ def join(parameters: Any, arms: Table, memory: Table, arm: int) -> None:
 def refresh(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> bool:
     """Bring the estimate of an arm with a reward up to date; return whether its blocks have changed."""
     atoms = arms[arm]["atoms"]
-    wanted = max(1, min(header["blocks"], atoms * arms[arm]["length"] // parameters.least))
-    group = max(1, atoms // wanted)
+    group = max(1, atoms // header["blocks"])
     blocks = atoms // group
     if group == arms[arm]["group"] and blocks == arms[arm]["blocks"]:
         return False
@@ -202,16 +198,17 @@ def learn(
 
 @dataclass(frozen=True)
 class RobustForcedExploration(ForcedPolicy):
-    """FE without moments: greedy by the median of means, except that an arm left alone for f(r) steps is forced.
+    """FE that is greedy by the median of means: for rewards with heavy tails, of which nothing is known.
 
-    It needs no range, no variance, no order of a finite moment, and with its default f no horizon.
+    It needs no range, no variance, no order of a finite moment, and with `AnytimeExponential` no horizon.
 
     Parameters
     ----------
     sequence : ExplorationSequence
         f(r): `AnytimeExponential`, `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
     c : float
-        There are about c log t blocks: more withstand more outliers, fewer are nearer the mean.
+        There are about c log t blocks: more withstand more outliers, fewer have a median nearer the mean.
+        TUNED
 
     Notes
     -----
@@ -219,8 +216,7 @@ class RobustForcedExploration(ForcedPolicy):
     """
 
     sequence: ExplorationSequence = AnytimeExponential()
-    c: float = 1.0
-    least: int = 1
+    c: float = 8.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity)
     narrow: ClassVar[bool] = True
@@ -240,7 +236,7 @@ class RobustForcedExploration(ForcedPolicy):
     def parameters(self, n_arms: int, horizon: int | None) -> RobustForcedExplorationParameters:
         form = self.sequence.form(horizon)
         table = len(self._table(n_arms, horizon))
-        return RobustForcedExplorationParameters(*form, table, 0, 0, self.c, 2 * self._half, self.least)
+        return RobustForcedExplorationParameters(*form, table, 0, 0, self.c, 2 * self._half)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         table = self._table(n_arms, horizon)

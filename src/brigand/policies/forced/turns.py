@@ -9,8 +9,9 @@ the beginning, that is the paper's rule. Beyond it:
 - An arm that is not available when it is due misses its turn. A missed turn counts as a turn: the round goes
   on to its end as if the arm had been pulled. The arm stays due, and comes first once it is back.
 
-Fields: `HEADER`, with ``step``, ``next_reset`` (0: none), and those of `brigand.policies.kernels.choices`; `ARM`.
-Parameters: as in `forced_exploration.ForcedExplorationParameters`. Memory: ``f`` of a tabulated sequence.
+Fields: `HEADER`, with ``step``, ``next_reset`` (0: none) and what `brigand.policies.kernels.choices` relies
+on; `ARM`; ``f`` of the memory, for a tabulated sequence. Parameters: as in
+`forced_exploration.ForcedExplorationParameters`.
 """
 
 from __future__ import annotations
