@@ -16,6 +16,11 @@ each g atoms in turn make a block, and less than g are left over and left out. T
 the blocks' means; of an even number of blocks, the middle of the two middle ones. There are from B to 2 B - 1
 blocks once there are B rewards. Before that, each reward is a block, and the estimate is their median.
 
+**The median of skewed means is not the mean**, and is nearer to it the longer the blocks are. An arm that is
+only pulled when it is forced has short ones, so that a better arm whose rewards are skewed to the right may
+stay below one that is pulled all the time. And means are compared only where blocks are long: for arms that
+have many more than c log t rewards, or whose median is their mean.
+
 Source
 ------
 Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. Medians of
@@ -115,17 +120,10 @@ def set_blocks(parameters: Any, header: Header) -> bool:
 
 
 @kernel
-def add(parameters: Any, arms: Table, memory: Table, arm: int, reward: float) -> bool:
-    """Add a reward to the arm's next atom; return whether that is whole."""
-    arms[arm]["count"] += 1
-    arms[arm]["begun"] += 1
-    total, lost = two_sum(arms[arm]["total"], reward / arms[arm]["length"])
-    arms[arm]["total"] = total
-    arms[arm]["residue"] += lost
-    if arms[arm]["begun"] < arms[arm]["length"]:
-        return False
+def end_atom(parameters: Any, arms: Table, memory: Table, arm: int) -> None:
+    """Write down the arm's atom that is whole now, and begin another."""
     row = arm * parameters.atoms + arms[arm]["atoms"]
-    memory[row]["mean"] = total
+    memory[row]["mean"] = arms[arm]["total"]
     memory[row]["residue"] = arms[arm]["residue"]
     arms[arm]["atoms"] += 1
     arms[arm]["begun"] = 0
@@ -133,7 +131,6 @@ def add(parameters: Any, arms: Table, memory: Table, arm: int, reward: float) ->
     arms[arm]["residue"] = 0.0
     if arms[arm]["atoms"] == parameters.atoms:
         join(parameters, arms, memory, arm)
-    return True
 
 
 @kernel
@@ -192,8 +189,15 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
 def learn(
     parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
 ) -> None:
-    if add(parameters, arms, memory, arm, reward) and refresh(parameters, header, arms, memory, arm):
-        mean_moved(header, arms, arm)
+    arms[arm]["count"] += 1
+    arms[arm]["begun"] += 1
+    total, lost = two_sum(arms[arm]["total"], reward / arms[arm]["length"])
+    arms[arm]["total"] = total
+    arms[arm]["residue"] += lost
+    if arms[arm]["begun"] == arms[arm]["length"]:
+        end_atom(parameters, arms, memory, arm)
+        if refresh(parameters, header, arms, memory, arm):
+            mean_moved(header, arms, arm)
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ class RobustForcedExploration(ForcedPolicy):
         f(r): `AnytimeExponential`, `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
     c : float
         There are about c log t blocks: more withstand more outliers, fewer have a median nearer the mean.
-        TUNED
+        Of 0.5, 1, 2, 4 and 8, the default had the least regret with heavy tails.
 
     Notes
     -----
