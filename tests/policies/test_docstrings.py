@@ -9,7 +9,7 @@ import pytest
 import brigand as br
 
 HEADINGS = ["Rule", "Source", "Deviations", "Late rewards", "Cost"]
-KNOWN_FROM = {"published", "authors' code", "reconstruction"}
+KNOWN_FROM = {"published", "authors' code", "reconstruction", "ours"}
 
 CLASSES = sorted({type(policy) for policy in br.CATALOGUE.values()}, key=lambda cls: cls.__name__)
 MODULES = sorted({cls.__module__ for cls in CLASSES})
@@ -33,6 +33,12 @@ def test_the_docstring_has_one_sentence_and_then_the_five_headings_in_order(modu
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_every_policy_says_how_its_rule_is_known(cls):
     assert cls.known_from in KNOWN_FROM
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_rule_of_our_own_is_called_so_at_the_beginning_of_its_source_and_no_other_is(module):
+    known = {cls.known_from for cls in CLASSES if cls.__module__ == module}
+    assert sections(module)["Source"].strip().startswith("Ours.") == ("ours" in known)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -94,6 +94,7 @@ KNOWN_FROM = {
     "published": "the rule stands in the paper",
     "authors' code": "the rule is that of the authors' code",
     "reconstruction": "the rule is our reading, from an abstract, a second source or memory",
+    "ours": "the rule is Brigand's own",
 }
 """How a policy's rule can be known, and what that says."""
 NO_MEMORY = record(unused=0)[:0]

@@ -41,37 +41,22 @@ O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brigand import checks
-from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import (
-    Estimated,
-    Explanation,
-    Header,
-    Kernels,
-    Policy,
-    State,
-    Table,
-    record,
-    ring_length,
-)
+from brigand.policies.base import Estimated, Header, Kernels, State, Table, record, ring_length
 from brigand.policies.forced import turns
-from brigand.policies.forced.sequences import ExplorationSequence, Exponential
-from brigand.policies.forced.turns import enter_round, is_due, is_new, limit, miss, next_due, reschedule
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss, move_on, propensity, select
 from brigand.policies.kernels import window
-from brigand.policies.kernels.choices import greedy, greedy_propensity, is_only, mean_moved, rank
+from brigand.policies.kernels.choices import mean_moved, rank
 from brigand.policies.kernels.estimates import known_mean, windowed
-from brigand.words import counted
 
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
-ARM = record(pulls=0, forced=0, **turns.ARM, **window.ARM)
+ARM = record(**turns.ARM, **window.ARM)
 MEMORY = record(**window.SLOT, f=0.0)  # row i: slot i of the window, and f(i + 1) of a tabulated sequence
 
 
@@ -87,68 +72,15 @@ class ForcedExplorationParameters(NamedTuple):
 
 
 @kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
-) -> int:
-    uniform = rng.random()
-    if header["step"] >= header["due"]:
-        arm = next_due(header, arms, candidates)
-        if arm >= 0:
-            return arm
-    return greedy(header, arms, candidates, uniform)
-
-
-@kernel
-def propensity(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
-) -> float:
-    if header["step"] >= header["due"]:
-        due = next_due(header, arms, candidates)
-        if due >= 0:
-            return is_only(arm, due)
-    return greedy_propensity(header, arms, candidates, arm)
-
-
-@kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    if is_due(header, arms, arm):
-        arms[arm]["forced"] += 1
-    schedule_changed = arm == header["first"]
-    catches_up = is_new(header, arms, arm)
-    arms[arm]["pulls"] += 1
-    header["step"] += 1
-    arms[arm]["last"] = header["step"]
-
-    if arms[arm]["lap"] != header["lap"]:
-        arms[arm]["lap"] = header["lap"]
-        header["seen"] += 1
-    if header["seen"] == len(arms):
-        header["seen"] = 0
-        header["lap"] += 1
-        enter_round(parameters, header, arms, memory, header["round"] + 1)
-        schedule_changed = True
-
+    if count_pull(header, arms, arm):
+        move_on(parameters, header, arms, memory, arm)
     if parameters.window > 0:
         gone = window.advance(header, arms, memory, arm, parameters.window)
         if gone >= 0:
             mean_moved(header, arms, gone)
         elif gone == -2:
             rank(header, arms)
-        if header["step"] == header["next_reset"]:
-            header["next_reset"] += parameters.window
-            enter_round(parameters, header, arms, memory, parameters.reset_round)
-            schedule_changed = True
-
-    if catches_up:
-        arms[arm]["wait"] = min(header["threshold"], limit(parameters, header, memory, arms[arm]["pulls"]))
-        schedule_changed = True
-    if schedule_changed:
-        reschedule(header, arms)
 
 
 @kernel
@@ -183,7 +115,7 @@ def correct(
 
 
 @dataclass(frozen=True)
-class ForcedExploration(Policy):
+class ForcedExploration(ForcedPolicy):
     """FE, and with a window SW-FE: greedy, except that an arm left alone for f(r) steps is forced.
 
     Source: Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024, Algorithms 1 and 2.
@@ -219,7 +151,6 @@ class ForcedExploration(Policy):
     array([0, 1, 2, 0, 0, 1, 2, 0, 0, 1, 2])
     """
 
-    sequence: ExplorationSequence = Exponential()
     window: int | None = None
     reset_round: int = 1
     reset_offset: int = 0
@@ -230,15 +161,10 @@ class ForcedExploration(Policy):
     header: ClassVar[Table] = HEADER
     arm: ClassVar[Table] = ARM
     assumption: ClassVar[str] = "sub-Gaussian, parameter unknown"
-    reference: ClassVar[str] = "qi2024forced"
     known_from: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sequence, ExplorationSequence):
-            raise InvalidValueError(
-                "ForcedExploration's sequence must be Constant, Linear, Exponential, Power, "
-                f"AnytimeExponential or Sequence, not {self.sequence!r}."
-            )
+        super().__post_init__()
         if self.window is not None:
             self._keep(window=checks.integer("window", self.window, 1))
         self._keep(reset_round=checks.integer("reset_round", self.reset_round, 0))
@@ -248,7 +174,7 @@ class ForcedExploration(Policy):
     def must_know(self) -> str:
         if self.window is not None:
             return "T and B_T, for the window"
-        return "T" if self.sequence.needs_span else "nothing"
+        return super().must_know
 
     @property
     def memory_cost(self) -> str:
@@ -260,11 +186,11 @@ class ForcedExploration(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
         form = self.sequence.form(horizon if self.window is None else self.window)
-        table = len(self._table(n_arms, horizon))
+        table = len(self._table(n_arms, horizon, self.reset_round))
         return ForcedExplorationParameters(*form, table, self._window(horizon), self.reset_round)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        table = self._table(n_arms, horizon)
+        table = self._table(n_arms, horizon, self.reset_round)
         memory = np.repeat(MEMORY, max(self._window(horizon), len(table)))
         memory["f"][: len(table)] = table
         return memory
@@ -283,31 +209,6 @@ class ForcedExploration(Policy):
     @property
     def estimated(self) -> Estimated:
         return super().estimated if self.window is None else windowed(self.window)
-
-    def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation | None:
-        last, count = int(row["last"]), int(row["count"])
-        if last == 0:
-            return Explanation("forced", f"{arm} was never chosen before", {})
-        waited, wait, round_ = int(header["step"]) - last, float(row["wait"]), int(header["round"])
-        if waited >= wait:
-            data = {"waited": waited, "limit": wait, "round": round_}
-            due = math.ceil(wait)
-            late = f"is due after {counted(due, 'step')}" if waited > due else ""
-            rule = f"in round {round_} " + (f"an arm {late}" if late else f"no arm waits longer than {due}")
-            if row["pulls"] < min(round_, header["lap"] - 1):
-                pulls = counted(row["pulls"], "pull")
-                rule = f"a new arm with {pulls} {late or f'waits no longer than {due}'}"
-            return Explanation("forced", f"{arm} was last chosen {counted(waited, 'step')} ago; {rule}", data)
-        if count == 0:
-            return Explanation("greedy", f"no mean{among} is known, and {arm} was chosen longest ago", {})
-        return None
-
-    def _table(self, n_arms: int, horizon: int | None) -> NDArray[np.float64]:
-        """Return a sequence without a formula as numbers, as far as the rounds can get."""
-        if horizon is None:
-            return self.sequence.table(None, None)
-        # A round takes at least K steps; the first may begin with a reset.
-        return self.sequence.table(horizon, self.reset_round + horizon // n_arms + 1)
 
     def _window(self, horizon: int | None) -> int:
         """Return the ring's length: at most the horizon; 0 without a window."""

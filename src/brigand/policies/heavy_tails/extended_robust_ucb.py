@@ -54,11 +54,12 @@ from brigand.errors import InvalidValueError
 from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
 from brigand.policies.heavy_tails.lattimore import confidence, solve
-from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
+from brigand.policies.heavy_tails.median_of_means import refresh_median, set_blocks
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import EXACT_ROW, append_exactly
 from brigand.policies.kernels.history import new_history, reward_at
+from brigand.policies.kernels.median import median
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
 ARM = record(pulls=0, count=0, estimate=float("nan"), blocks=0, length=0)

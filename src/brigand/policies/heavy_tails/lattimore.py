@@ -61,12 +61,13 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, Policy, Table, record
-from brigand.policies.heavy_tails.median_of_means import median, refresh_median, set_blocks
+from brigand.policies.heavy_tails.median_of_means import refresh_median, set_blocks
 from brigand.policies.kernels.arithmetic import two_sum
 from brigand.policies.kernels.choices import index_propensity, index_select, needs_pull
 from brigand.policies.kernels.estimates import ROBUST, known_estimate
 from brigand.policies.kernels.exact_history import append_exactly
 from brigand.policies.kernels.history import new_history, reward_at, row_of
+from brigand.policies.kernels.median import median
 
 HEADER = record(step=0, used=0, log=0.0, blocks=1)  # L for the next step; floor(8 L)
 # parts, size: the `blocks` and `length` for which the blocks have been measured

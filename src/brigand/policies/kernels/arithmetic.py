@@ -26,8 +26,8 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 
 @kernel
-def quotient(total: float, residue: float, count: int) -> float:
-    """Return (total + residue) / count as if computed exactly and rounded once, for count < 2^26.
+def quotient(total: float, residue: float, count: float) -> float:
+    """Return (total + residue) / count as if computed exactly and rounded once, for a count of 26 bits.
 
     So means are equal floats where they are equal numbers: ties are ties, whatever the rewards. (A plain sum
     of three times 0.1, divided by 3, is not 0.1.)
