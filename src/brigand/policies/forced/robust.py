@@ -16,10 +16,10 @@ each g atoms in turn make a block, and less than g are left over and left out. T
 the blocks' means; of an even number of blocks, the middle of the two middle ones. There are from B to 2 B - 1
 blocks once there are B rewards. Before that, each reward is a block, and the estimate is their median.
 
-**The median of means of skewed rewards is not their mean**; it is nearer the longer the blocks are, and an arm
-with less than 2 B rewards has blocks of one. An arm that is only pulled when it is forced has short blocks. If
-its rewards are skewed to the right, it is underrated, and may stay below a worse arm that is pulled all the
-time. Forced pulls, about (log t)^2 of them, are more than 2 B for log t > 2 c only.
+**The median of means of skewed rewards is not their mean**; it is nearer the longer the blocks are, and an
+arm with less than 2 B rewards has blocks of one. An arm that is only pulled when it is forced has short
+blocks. If its rewards are skewed to the right, it is underrated, and may stay below a worse arm that is
+pulled all the time. Forced pulls, about (log t)^2 of them, are more than 2 B for log t > 2 c only.
 
 Source
 ------
