@@ -1,0 +1,268 @@
+"""FE-Trimmed, forced exploration without moments: FE that is greedy by a trimmed mean.
+
+Rule
+----
+As FE (`brigand.policies.forced.forced_exploration`), but that the greedy step takes the largest trimmed mean
+in the place of the largest mean. After t pulls of all arms, of which an arm has n rewards, its
+
+    k = min(ceil(c log(t + 1)), floor(n / share))
+
+smallest and its k largest rewards are left out, and the estimate is the mean of the rest.
+
+Source
+------
+Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. The trimmed
+mean is that of Lugosi, Mendelson, "Robust multivariate mean estimation: the optimality of trimmed mean",
+Annals of Statistics 49, 2021.
+
+Deviations
+----------
+None: there is no other definition.
+
+Late rewards
+------------
+Rounds and thresholds depend on pulls, estimates on the rewards that have arrived, in whatever order. An arm
+without a reward is pulled only when it is due; if no arm has a reward, the least recently pulled one is. A
+reward cannot be corrected.
+
+Absent arms: an arm that is away when it is due misses its turn, and one that joins late catches up (see
+`brigand.policies.forced.turns`).
+
+Cost
+----
+Of each arm the M smallest and the M largest rewards are kept in order, M = ceil(36.8 c) + 1, and of the
+others the sum. There are at most 2^53 steps, so that k <= M. O(1) a step, and O(M) for a reward among those
+kept, of which there are O(M log T), or where k changes, O(c log T) times; O(K) at a forced pull. Memory
+O(c K), whatever T is.
+
+Nothing is ever subtracted: a reward of 1e300 that is left out leaves nothing behind. Sums are kept with what
+rounding took from them, so that equal means are equal floats, and none overflows.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from brigand import checks
+from brigand.jit import kernel
+from brigand.policies.base import Estimated, Header, Kernels, Table, record
+from brigand.policies.forced import turns
+from brigand.policies.forced.sequences import AnytimeExponential, ExplorationSequence
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss, move_on, propensity, select
+from brigand.policies.kernels.arithmetic import quotient, two_sum
+from brigand.policies.kernels.choices import mean_moved, rank
+from brigand.policies.kernels.estimates import ROBUST, known_mean
+
+# most: the k of an arm with many rewards; until: the step before which it stays as it is
+HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, most=1, until=0.0, **turns.HEADER)
+# mean: the estimate; trim: k. inner: the sum of the rewards that are not in the memory; kept: of those in it
+# that are not left out; each with its residue, and times the unit
+ARM = record(
+    **turns.ARM,
+    count=0,
+    mean=float("nan"),
+    trim=0,
+    inner=0.0,
+    inner_residue=0.0,
+    kept=0.0,
+    kept_residue=0.0,
+    unit=1.0,
+)
+# Rows 2 M i to 2 M (i + 1) - 1: rewards of arm i in ascending order, all of them if it has no more than 2 M,
+# else the M smallest and the M largest; and f(i + 1) of a table in row i
+KEPT = record(reward=0.0, f=0.0)
+MOST_LOG = 36.8
+"""Above the logarithm of 2^53, the most steps."""
+EARLY = 2.0**-40
+"""The k of all arms is computed a little before the step at which it changes, for the sake of rounding."""
+HUGE = 2.0**960
+"""With a reward beyond it, an arm's sums are in units of 1 / `SMALL`: 2^53 rewards do not overflow then."""
+SMALL = 2.0**-60
+LARGEST = sys.float_info.max
+
+
+class TrimmedForcedExplorationParameters(NamedTuple):
+    """The sequence (see `sequences.Form`), the length of its table, no window, no resets; c; share; M."""
+
+    kind: int
+    number: float
+    shift: int
+    table: int
+    window: int
+    reset_round: int
+    c: float
+    share: int
+    half: int
+
+
+@kernel
+def set_most(parameters: Any, header: Header) -> bool:
+    """Let the largest k follow the step; return whether it has changed."""
+    if header["step"] < header["until"]:
+        return False
+    before = header["most"]
+    header["most"] = max(1, math.ceil(parameters.c * math.log(header["step"] + 1.0)))
+    header["until"] = math.exp(min(header["most"] / parameters.c, 700.0)) * (1.0 - EARLY) - 1.0
+    return header["most"] != before
+
+
+@kernel
+def trimmed(parameters: Any, header: Header, arms: Table, arm: int) -> int:
+    """Return k: how many of the arm's rewards are left out on each side."""
+    n = arms[arm]["count"]
+    cap = (n - 1) // 2 if parameters.share == 2 else n // parameters.share
+    return min(header["most"], cap)
+
+
+@kernel
+def keep(parameters: Any, arms: Table, memory: Table, arm: int, reward: float) -> None:
+    """Put the arm's newest reward in its place; what falls out there goes to the inner sum."""
+    half = parameters.half
+    if abs(reward) > HUGE and arms[arm]["unit"] == 1.0:
+        arms[arm]["unit"] = SMALL
+        arms[arm]["inner"] *= SMALL
+        arms[arm]["inner_residue"] *= SMALL
+    first = 2 * half * arm
+    full = arms[arm]["count"] > 2 * half
+    if full and reward > memory[first + half]["reward"]:
+        row = first + half
+        add_inner(arms, arm, memory[row]["reward"])
+        while row + 1 < first + 2 * half and memory[row + 1]["reward"] < reward:
+            memory[row]["reward"] = memory[row + 1]["reward"]
+            row += 1
+    else:
+        row = first + (half if full else arms[arm]["count"]) - 1
+        if full:
+            add_inner(arms, arm, memory[row]["reward"])
+        while row > first and memory[row - 1]["reward"] > reward:
+            memory[row]["reward"] = memory[row - 1]["reward"]
+            row -= 1
+    memory[row]["reward"] = reward
+
+
+@kernel
+def add_inner(arms: Table, arm: int, reward: float) -> None:
+    """Add a reward to the arm's inner sum."""
+    total, lost = two_sum(arms[arm]["inner"], arms[arm]["unit"] * reward)
+    arms[arm]["inner"] = total
+    arms[arm]["inner_residue"] += lost
+
+
+@kernel
+def add_kept(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """Set the arm's k, and add up what is kept and not left out."""
+    trim = trimmed(parameters, header, arms, arm)
+    first = 2 * parameters.half * arm
+    total, residue = 0.0, 0.0
+    for row in range(first + trim, first + min(arms[arm]["count"], 2 * parameters.half) - trim):
+        total, lost = two_sum(total, arms[arm]["unit"] * memory[row]["reward"])
+        residue += lost
+    arms[arm]["trim"] = trim
+    arms[arm]["kept"] = total
+    arms[arm]["kept_residue"] = residue
+
+
+@kernel
+def set_mean(arms: Table, arm: int) -> None:
+    """Set the estimate, from the two sums."""
+    total, lost = two_sum(arms[arm]["inner"], arms[arm]["kept"])
+    residue = arms[arm]["inner_residue"] + arms[arm]["kept_residue"] + lost
+    mean = quotient(total, residue, arms[arm]["unit"] * (arms[arm]["count"] - 2 * arms[arm]["trim"]))
+    arms[arm]["mean"] = min(max(mean, -LARGEST), LARGEST)  # it may be rounded to more
+
+
+@kernel
+def trim_all(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
+    """Let the estimates of all arms follow k."""
+    for arm in range(len(arms)):
+        if arms[arm]["count"] > 0 and trimmed(parameters, header, arms, arm) != arms[arm]["trim"]:
+            add_kept(parameters, header, arms, memory, arm)
+            set_mean(arms, arm)
+    rank(header, arms)
+
+
+@kernel
+def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    if count_pull(header, arms, arm):
+        move_on(parameters, header, arms, memory, arm)
+    if set_most(parameters, header):
+        trim_all(parameters, header, arms, memory)
+
+
+@kernel
+def learn(
+    parameters: Any, header: Header, arms: Table, memory: Table, arm: int, reward: float, step: int
+) -> None:
+    arms[arm]["count"] += 1
+    middle = (2 * arm + 1) * parameters.half
+    if (
+        arms[arm]["count"] > 2 * parameters.half
+        and memory[middle - 1]["reward"] <= reward <= memory[middle]["reward"]
+    ):
+        add_inner(arms, arm, reward)
+        if trimmed(parameters, header, arms, arm) != arms[arm]["trim"]:
+            add_kept(parameters, header, arms, memory, arm)
+    else:
+        keep(parameters, arms, memory, arm, reward)
+        add_kept(parameters, header, arms, memory, arm)
+    set_mean(arms, arm)
+    mean_moved(header, arms, arm)
+
+
+@dataclass(frozen=True)
+class TrimmedForcedExploration(ForcedPolicy):
+    """FE that is greedy by a trimmed mean: for rewards with heavy tails, of which nothing is known.
+
+    It needs no range, no variance, no order of a finite moment, and with `AnytimeExponential` no horizon.
+
+    Parameters
+    ----------
+    sequence : ExplorationSequence
+        f(r): `AnytimeExponential`, `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
+    c : float
+        About c log t rewards of an arm are left out on each side: more withstand more outliers.
+
+    Notes
+    -----
+    The arms table counts ``pulls`` and, among them, ``forced`` pulls.
+    """
+
+    sequence: ExplorationSequence = AnytimeExponential()
+    c: float = 1.0
+    share: int = 4
+
+    kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity)
+    narrow: ClassVar[bool] = True
+    header: ClassVar[Table] = HEADER
+    arm: ClassVar[Table] = ARM
+    assumption: ClassVar[str] = "finite moment of some order above 1"
+    known_from: ClassVar[str] = "ours"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._keep(c=checks.number("TrimmedForcedExploration's c", self.c, 0.0, 1000.0, above=0.0))
+
+    @property
+    def estimated(self) -> Estimated:
+        return ROBUST
+
+    def parameters(self, n_arms: int, horizon: int | None) -> TrimmedForcedExplorationParameters:
+        form = self.sequence.form(horizon)
+        table = len(self._table(n_arms, horizon))
+        return TrimmedForcedExplorationParameters(*form, table, 0, 0, self.c, self.share, self._half)
+
+    def memory(self, n_arms: int, horizon: int | None) -> Table:
+        table = self._table(n_arms, horizon)
+        memory = np.repeat(KEPT, max(2 * self._half * n_arms, len(table)))
+        memory["f"][: len(table)] = table
+        return memory
+
+    @property
+    def _half(self) -> int:
+        """M."""
+        return math.ceil(MOST_LOG * self.c) + 1
