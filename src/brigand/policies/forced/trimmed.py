@@ -60,17 +60,17 @@ from brigand.policies.kernels.estimates import ROBUST, known_mean
 
 # most: the k of an arm with many rewards; until: the step before which it stays as it is
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, most=1, until=0.0, **turns.HEADER)
-# mean: the estimate; trim: k. inner: the sum of the rewards that are not in the memory; kept: of those in it
-# that are not left out; each with its residue, and times the unit
+# mean: the estimate; trim: k. sum: of the rewards that are not left out; inner: of those that are not in the
+# memory; each with its residue, and times the unit
 ARM = record(
     **turns.ARM,
     count=0,
     mean=float("nan"),
     trim=0,
+    sum=0.0,
+    residue=0.0,
     inner=0.0,
     inner_residue=0.0,
-    kept=0.0,
-    kept_residue=0.0,
     unit=1.0,
 )
 # Rows 2 M i to 2 M (i + 1) - 1: rewards of arm i in ascending order, all of them if it has no more than 2 M,
@@ -127,6 +127,7 @@ def keep(parameters: Any, arms: Table, memory: Table, arm: int, reward: float) -
         arms[arm]["unit"] = SMALL
         arms[arm]["inner"] *= SMALL
         arms[arm]["inner_residue"] *= SMALL
+        arms[arm]["trim"] = -1
     first = 2 * half * arm
     full = arms[arm]["count"] > 2 * half
     if full and reward > memory[first + half]["reward"]:
@@ -154,25 +155,37 @@ def add_inner(arms: Table, arm: int, reward: float) -> None:
 
 
 @kernel
-def add_kept(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    """Set the arm's k, and add up what is kept and not left out."""
-    trim = trimmed(parameters, header, arms, arm)
+def add_one(parameters: Any, arms: Table, memory: Table, arm: int, reward: float) -> None:
+    """Let the sum follow the newest reward while k stays as it is.
+
+    Where the reward itself is left out, it is another one that is not left out any more, and is an end now.
+    """
+    first = 2 * parameters.half * arm + arms[arm]["trim"]
+    last = 2 * parameters.half * arm + min(arms[arm]["count"], 2 * parameters.half) - arms[arm]["trim"] - 1
+    added = min(max(reward, memory[first]["reward"]), memory[last]["reward"])
+    total, lost = two_sum(arms[arm]["sum"], arms[arm]["unit"] * added)
+    arms[arm]["sum"] = total
+    arms[arm]["residue"] += lost
+
+
+@kernel
+def add_up(parameters: Any, arms: Table, memory: Table, arm: int, trim: int) -> None:
+    """Set the arm's k, and the sum of what is not left out."""
     first = 2 * parameters.half * arm
-    total, residue = 0.0, 0.0
+    total, residue = arms[arm]["inner"], arms[arm]["inner_residue"]
     for row in range(first + trim, first + min(arms[arm]["count"], 2 * parameters.half) - trim):
         total, lost = two_sum(total, arms[arm]["unit"] * memory[row]["reward"])
         residue += lost
     arms[arm]["trim"] = trim
-    arms[arm]["kept"] = total
-    arms[arm]["kept_residue"] = residue
+    arms[arm]["sum"] = total
+    arms[arm]["residue"] = residue
 
 
 @kernel
 def set_mean(arms: Table, arm: int) -> None:
-    """Set the estimate, from the two sums."""
-    total, lost = two_sum(arms[arm]["inner"], arms[arm]["kept"])
-    residue = arms[arm]["inner_residue"] + arms[arm]["kept_residue"] + lost
-    mean = quotient(total, residue, arms[arm]["unit"] * (arms[arm]["count"] - 2 * arms[arm]["trim"]))
+    """Set the estimate."""
+    count = arms[arm]["count"] - 2 * arms[arm]["trim"]
+    mean = quotient(arms[arm]["sum"], arms[arm]["residue"], count) / arms[arm]["unit"]
     arms[arm]["mean"] = min(max(mean, -LARGEST), LARGEST)  # it may be rounded to more
 
 
@@ -180,8 +193,9 @@ def set_mean(arms: Table, arm: int) -> None:
 def trim_all(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
     """Let the estimates of all arms follow k."""
     for arm in range(len(arms)):
-        if arms[arm]["count"] > 0 and trimmed(parameters, header, arms, arm) != arms[arm]["trim"]:
-            add_kept(parameters, header, arms, memory, arm)
+        trim = trimmed(parameters, header, arms, arm)
+        if trim != arms[arm]["trim"]:
+            add_up(parameters, arms, memory, arm, trim)
             set_mean(arms, arm)
     rank(header, arms)
 
@@ -200,16 +214,16 @@ def learn(
 ) -> None:
     arms[arm]["count"] += 1
     middle = (2 * arm + 1) * parameters.half
-    if (
-        arms[arm]["count"] > 2 * parameters.half
-        and memory[middle - 1]["reward"] <= reward <= memory[middle]["reward"]
-    ):
+    full = arms[arm]["count"] > 2 * parameters.half
+    if full and memory[middle - 1]["reward"] <= reward <= memory[middle]["reward"]:
         add_inner(arms, arm, reward)
-        if trimmed(parameters, header, arms, arm) != arms[arm]["trim"]:
-            add_kept(parameters, header, arms, memory, arm)
     else:
         keep(parameters, arms, memory, arm, reward)
-        add_kept(parameters, header, arms, memory, arm)
+    trim = trimmed(parameters, header, arms, arm)
+    if trim == arms[arm]["trim"]:
+        add_one(parameters, arms, memory, arm, reward)
+    else:
+        add_up(parameters, arms, memory, arm, trim)
     set_mean(arms, arm)
     mean_moved(header, arms, arm)
 
