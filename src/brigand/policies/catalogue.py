@@ -37,13 +37,13 @@ from brigand.policies.divergence.dmed import DMED as DMED
 from brigand.policies.divergence.imed import IMED as IMED
 from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
 from brigand.policies.forced.robust import RobustForcedExploration as RobustForcedExploration
-from brigand.policies.forced.trimmed import TrimmedForcedExploration as TrimmedForcedExploration
 from brigand.policies.forced.sequences import (
     AnytimeExponential as AnytimeExponential,
     Constant as Constant,
     Exponential as Exponential,
     Linear as Linear,
 )
+from brigand.policies.forced.trimmed import TrimmedForcedExploration as TrimmedForcedExploration
 from brigand.policies.heavy_tails.empirical_variance_ucb import EmpiricalVarianceUCB as EmpiricalVarianceUCB
 from brigand.policies.heavy_tails.extended_robust_ucb import ExtendedRobustUCB as ExtendedRobustUCB
 from brigand.policies.heavy_tails.lattimore import Lattimore as Lattimore

@@ -3,11 +3,18 @@
 Rule
 ----
 As FE (`brigand.policies.forced.forced_exploration`), but that the greedy step takes the largest trimmed mean
-in the place of the largest mean. After t pulls of all arms, of which an arm has n rewards, its
+in the place of the largest mean. After t pulls of all arms, of an arm with n rewards the k smallest and the k
+largest are left out, where
 
-    k = min(ceil(c log(t + 1)), floor(n / share))
+    k = min(ceil(c log(t + 1)), floor(n / 8)),
 
-smallest and its k largest rewards are left out, and the estimate is the mean of the rest.
+and the estimate is the mean of the rest.
+
+**The trimmed mean of skewed rewards is not their mean.** While n < 8 c log t, an eighth is left out on each
+side, later less, and the estimate approaches the mean. So arms whose laws differ by place or scale only are
+compared fairly as long as all have few rewards. But an arm that is only pulled when it is forced keeps few,
+about (log t)^2, while the arm that is pulled all the time gets many: if rewards are skewed to the right, the
+first is underrated, and may stay below a worse arm. It has n >= 8 c log t from log t = 8 c on only.
 
 Source
 ------
@@ -31,12 +38,13 @@ Absent arms: an arm that is away when it is due misses its turn, and one that jo
 Cost
 ----
 Of each arm the M smallest and the M largest rewards are kept in order, M = ceil(36.8 c) + 1, and of the
-others the sum. There are at most 2^53 steps, so that k <= M. O(1) a step, and O(M) for a reward among those
-kept, of which there are O(M log T), or where k changes, O(c log T) times; O(K) at a forced pull. Memory
-O(c K), whatever T is.
+others the sum. There are at most 2^53 steps, so that k <= M. A step costs O(1), and O(M) if the reward is
+among those kept, O(M log T) times an arm where rewards have one law, or if k changes, O(c log T) times; O(K)
+at a forced pull. Memory O(c K), whatever T is.
 
-Nothing is ever subtracted: a reward of 1e300 that is left out leaves nothing behind. Sums are kept with what
-rounding took from them, so that equal means are equal floats, and none overflows.
+Sums only grow while k stays as it is, and are made anew when it changes: nothing is ever subtracted, and a
+reward of 1e300 that is left out leaves nothing behind. Sums are kept with what rounding took from them, so
+that equal means are equal floats, and none overflows.
 """
 
 from __future__ import annotations
@@ -76,6 +84,8 @@ ARM = record(
 # Rows 2 M i to 2 M (i + 1) - 1: rewards of arm i in ascending order, all of them if it has no more than 2 M,
 # else the M smallest and the M largest; and f(i + 1) of a table in row i
 KEPT = record(reward=0.0, f=0.0)
+SHARE = 8
+"""At most one reward in so many is left out on each side."""
 MOST_LOG = 36.8
 """Above the logarithm of 2^53, the most steps."""
 EARLY = 2.0**-40
@@ -87,7 +97,7 @@ LARGEST = sys.float_info.max
 
 
 class TrimmedForcedExplorationParameters(NamedTuple):
-    """The sequence (see `sequences.Form`), the length of its table, no window, no resets; c; share; M."""
+    """The sequence (see `sequences.Form`), the length of its table, no window, no resets; c; M."""
 
     kind: int
     number: float
@@ -96,7 +106,6 @@ class TrimmedForcedExplorationParameters(NamedTuple):
     window: int
     reset_round: int
     c: float
-    share: int
     half: int
 
 
@@ -112,11 +121,9 @@ def set_most(parameters: Any, header: Header) -> bool:
 
 
 @kernel
-def trimmed(parameters: Any, header: Header, arms: Table, arm: int) -> int:
+def trimmed(header: Header, arms: Table, arm: int) -> int:
     """Return k: how many of the arm's rewards are left out on each side."""
-    n = arms[arm]["count"]
-    cap = (n - 1) // 2 if parameters.share == 2 else n // parameters.share
-    return min(header["most"], cap)
+    return min(header["most"], arms[arm]["count"] // SHARE)
 
 
 @kernel
@@ -193,7 +200,7 @@ def set_mean(arms: Table, arm: int) -> None:
 def trim_all(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
     """Let the estimates of all arms follow k."""
     for arm in range(len(arms)):
-        trim = trimmed(parameters, header, arms, arm)
+        trim = trimmed(header, arms, arm)
         if trim != arms[arm]["trim"]:
             add_up(parameters, arms, memory, arm, trim)
             set_mean(arms, arm)
@@ -219,7 +226,7 @@ def learn(
         add_inner(arms, arm, reward)
     else:
         keep(parameters, arms, memory, arm, reward)
-    trim = trimmed(parameters, header, arms, arm)
+    trim = trimmed(header, arms, arm)
     if trim == arms[arm]["trim"]:
         add_one(parameters, arms, memory, arm, reward)
     else:
@@ -239,7 +246,8 @@ class TrimmedForcedExploration(ForcedPolicy):
     sequence : ExplorationSequence
         f(r): `AnytimeExponential`, `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
     c : float
-        About c log t rewards of an arm are left out on each side: more withstand more outliers.
+        About c log t rewards of an arm are left out on each side, but no more than an eighth. More withstand
+        more outliers; fewer have a mean nearer that of all.
 
     Notes
     -----
@@ -247,8 +255,7 @@ class TrimmedForcedExploration(ForcedPolicy):
     """
 
     sequence: ExplorationSequence = AnytimeExponential()
-    c: float = 1.0
-    share: int = 4
+    c: float = 8.0
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity)
     narrow: ClassVar[bool] = True
@@ -268,7 +275,7 @@ class TrimmedForcedExploration(ForcedPolicy):
     def parameters(self, n_arms: int, horizon: int | None) -> TrimmedForcedExplorationParameters:
         form = self.sequence.form(horizon)
         table = len(self._table(n_arms, horizon))
-        return TrimmedForcedExplorationParameters(*form, table, 0, 0, self.c, self.share, self._half)
+        return TrimmedForcedExplorationParameters(*form, table, 0, 0, self.c, self._half)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         table = self._table(n_arms, horizon)
