@@ -45,7 +45,7 @@ def test_policies_prints_every_policy_and_json_too():
     assert rows["FE-Linear"]["must_know"] == "nothing"
     assert rows["TS-Beta"]["reward_support"] == [0, 1]
     assert rows["Ada-ILTCB+"]["known_from"] == "reconstruction"
-    assert rows["FE-MoM"]["known_from"] == "ours"
+    assert rows["FE-Trimmed"]["known_from"] == "ours"
     assert "ours: the rule is Brigand's own." in done.stdout
     assert br.Policy.from_json(rows["SW-FE-Exp"]["policy"]) == br.CATALOGUE["SW-FE-Exp"]
 

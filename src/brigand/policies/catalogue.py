@@ -36,7 +36,6 @@ from brigand.policies.commit.sequential_etc import (
 from brigand.policies.divergence.dmed import DMED as DMED
 from brigand.policies.divergence.imed import IMED as IMED
 from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
-from brigand.policies.forced.robust import RobustForcedExploration as RobustForcedExploration
 from brigand.policies.forced.sequences import (
     AnytimeExponential as AnytimeExponential,
     Constant as Constant,
@@ -77,7 +76,6 @@ CATALOGUE = Catalogue(
         "FE-Linear": ForcedExploration(Linear()),
         "FE-Constant": ForcedExploration(Constant()),
         "FE-Anytime": ForcedExploration(AnytimeExponential()),
-        "FE-MoM": RobustForcedExploration(),
         "FE-Trimmed": TrimmedForcedExploration(),
         "SW-FE-Exp": ForcedExploration(Exponential(), window=200),
         "SW-FE-Linear": ForcedExploration(Linear(), window=200),

@@ -16,6 +16,10 @@ compared fairly as long as all have few rewards. But an arm that is only pulled 
 about (log t)^2, while the arm that is pulled all the time gets many: if rewards are skewed to the right, the
 first is underrated, and may stay below a worse arm. It has n >= 8 c log t from log t = 8 c on only.
 
+Tried before, with more regret over ten problems together, though less with Student's t (see
+docs/decisions.md): the median of means, of 8 log t blocks in order of arrival. An arm with few rewards had
+blocks of one, so that medians were compared.
+
 Source
 ------
 Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problems", AAAI 2024. The trimmed
@@ -247,7 +251,7 @@ class TrimmedForcedExploration(ForcedPolicy):
         f(r): `AnytimeExponential`, `Exponential`, `Linear`, `Constant`, `Power` or `Sequence`.
     c : float
         About c log t rewards of an arm are left out on each side, but no more than an eighth. More withstand
-        more outliers; fewer have a mean nearer that of all.
+        more outliers; fewer have a mean nearer that of all. The default was tuned (see docs/decisions.md).
 
     Notes
     -----
