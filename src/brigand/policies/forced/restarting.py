@@ -68,7 +68,7 @@ from brigand.policies.kernels.choices import is_only, mean_moved
 from brigand.policies.kernels.estimates import REMEMBERED, known_mean
 from brigand.policies.kernels.randomness import uniform_at
 
-# since: the step of the last restart; told: all rewards so far; again: the arm to be pulled again, -1 for none
+# since: the step of the last restart; told: all rewards so far; again: the arm to be pulled again, -1: none
 HEADER = record(
     step=0,
     next_reset=0,
