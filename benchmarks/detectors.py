@@ -19,6 +19,7 @@ DEFAULT = {
     "M-UCB, w = 800": br.MUCB(800, changes=1),
     "GLR-klUCB": br.GLRKLUCB(),
     "AdSwitch": br.AdSwitch(),
+    "FE-Restart": br.RestartingForcedExploration(),
 }
 BOUNDED = {
     "CUSUM-UCB, M = 50": br.CUSUMUCB(changes=1, false_alarms=LEVEL),

@@ -186,6 +186,15 @@ def test_the_horizon_study_runs(tmp_path):
 
 
 @pytest.mark.full
+def test_the_study_of_changing_rewards_runs(tmp_path):
+    done = brigand("paper", "--figure", "changing", "--horizon", "5000", "--runs", "4", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "FE-Restart" in done.stdout
+    assert "nothing changes" in done.stdout
+    assert (tmp_path / "changing.png").stat().st_size > 1000
+
+
+@pytest.mark.full
 def test_the_study_of_stuck_runs_runs(tmp_path):
     done = brigand("paper", "--figure", "stuck", "--horizon", "1000", "--runs", "100", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -101,6 +101,7 @@ EXPECTED = {
     "FE-Constant": Expected(regret=40, needs_horizon=True, often_unpaid=SCHEDULE, scheduled=True),
     "FE-Anytime": Expected(regret=40, scheduled=True, rows_matter=CLOCK),
     "FE-Trimmed": Expected(regret=40, scheduled=True, rows_matter=CLOCK),
+    "FE-Restart": Expected(regret=40, scheduled=True, order_matters=CHANGES),
     "SW-FE-Exp": Expected(
         regret=90, often_unpaid=WINDOW, best_pulls=700, best_pulls_left=850, scheduled=True
     ),

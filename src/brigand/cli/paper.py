@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from brigand.simulation.results import Results
 
-BESIDE = ("horizon", "delays", "worst-case", "stuck")
+BESIDE = ("horizon", "delays", "worst-case", "stuck", "changing")
 """Figures that are not the paper's."""
 
 
@@ -38,7 +38,7 @@ def paper(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
             "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to "
             "10^12; delays: rewards that come late; worst-case: which f is best on the worst gap; stuck: how "
-            "often FE is stuck, and what that costs."
+            "often FE is stuck, and what that costs; changing: FE-Restart where rewards change."
         ),
     ] = None,
     protocol: Annotated[
@@ -48,7 +48,7 @@ def paper(
         int | None,
         typer.Option(
             help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
-            "100 for delays, 1,600 for worst-case, 10,000 for stuck."
+            "100 for delays, 1,600 for worst-case, 10,000 for stuck, 200 for changing."
         ),
     ] = None,
     instances: Annotated[
@@ -116,6 +116,9 @@ def paper(
                 continue
             if name == "worst-case":
                 _worst_case(console, folder, horizon, runs, seed, workers)
+                continue
+            if name == "changing":
+                _changing(console, folder, horizon, runs, seed, workers)
                 continue
             if name == "stuck":
                 _stuck(console, folder, horizon, runs, seed, workers)
@@ -284,6 +287,51 @@ def _stuck(
         )
     console.print(often)
     console.print(dear)
+
+
+def _changing(
+    console: Console, folder: Path, longest: int | None, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the study of changing rewards, and print its means and slopes."""
+    from brigand.papers import changing as study
+
+    run = partial(study.study, longest, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "changing", run, study.draw_study)
+    problems = [str(name) for name in data["problem"].to_numpy()]
+    table = Table(title="Mean regret, and half of its 95 % interval", title_justify="left")
+    for column in ("policy", "is told", *problems):
+        table.add_column(column, justify="left" if column in ("policy", "is told") else "right")
+    for name in data["policy"].to_numpy():
+        row = data.sel(policy=name)
+        cells = zip(row["mean"].to_numpy(), row["high"].to_numpy(), strict=True)
+        table.add_row(
+            str(name),
+            study.TOLD[str(name)],
+            *(f"{m:,.0f} ± {high - m:,.0f}" if math.isfinite(m) else "–" for m, high in cells),
+        )
+    console.print(table)
+    for axis, title in (("length", "4 changes"), ("change", "100,000 steps")):
+        sizes = Table(title=f"{title}: mean regret, half of its interval; window", title_justify="left")
+        sizes.add_column("T" if axis == "length" else "changes", justify="right")
+        for name in data["sequence"].to_numpy():
+            sizes.add_column(str(name), justify="right")
+        for value in data[axis].to_numpy():
+            row = data.sel({axis: value})
+            parts = (row[f"{axis}_{key}"].to_numpy() for key in ("mean", "high", "window"))
+            shown = [
+                f"{m:,.0f} ± {high - m:,.0f}" + (f"; {w:,.0f}" if math.isfinite(w) else "")
+                for m, high, w in zip(*parts, strict=True)
+            ]
+            sizes.add_row(f"{value:,}", *shown)
+        slopes = zip(data[f"{axis}_slope"].to_numpy(), data[f"{axis}_slope_error"].to_numpy(), strict=True)
+        sizes.add_row("slope", *(f"{slope:.2f} ± {1.96 * error:.2f}" for slope, error in slopes))
+        console.print(sizes)
+    for law in data["still"].to_numpy():
+        row = data.sel(still=law)
+        console.print(
+            f"{law}, nothing changes in 10,000 steps: FE-Restart begins anew in "
+            f"{float(row['restarted']):.0%} of the runs, {float(row['restarts']):.2f} times on average."
+        )
 
 
 def _studied(

@@ -36,6 +36,7 @@ from brigand.policies.commit.sequential_etc import (
 from brigand.policies.divergence.dmed import DMED as DMED
 from brigand.policies.divergence.imed import IMED as IMED
 from brigand.policies.forced.forced_exploration import ForcedExploration as ForcedExploration
+from brigand.policies.forced.restarting import RestartingForcedExploration as RestartingForcedExploration
 from brigand.policies.forced.sequences import (
     AnytimeExponential as AnytimeExponential,
     Constant as Constant,
@@ -77,6 +78,7 @@ CATALOGUE = Catalogue(
         "FE-Constant": ForcedExploration(Constant()),
         "FE-Anytime": ForcedExploration(AnytimeExponential()),
         "FE-Trimmed": TrimmedForcedExploration(),
+        "FE-Restart": RestartingForcedExploration(),
         "SW-FE-Exp": ForcedExploration(Exponential(), window=200),
         "SW-FE-Linear": ForcedExploration(Linear(), window=200),
         "SW-FE-Constant": ForcedExploration(Constant(), window=200),

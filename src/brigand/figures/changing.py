@@ -1,0 +1,84 @@
+"""Regret of policies for rewards that change, by problem; and of SW-FE with its best window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.ticker
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from brigand.figures import style
+from brigand.figures.text import typed
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def changing(data: xr.Dataset) -> Figure:
+    """Draw the study of `brigand.papers.changing`: points with 95 % intervals, on logarithmic axes."""
+    with mpl.rc_context(style.STYLE):
+        figure = style.new_figure(9.6, 4.4)
+        left, middle, right = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
+        _by_problem(left, data)
+        for axes, axis, label in (
+            (middle, "length", "horizon T, with 4 changes"),
+            (right, "change", "changes in 100,000 steps"),
+        ):
+            _by_size(axes, data, axis)
+            axes.set_xlabel(label)
+        middle.set_ylabel("pseudo-regret at T")
+        figure.suptitle(
+            f"Rewards that change: means of {data.attrs['runs']:,} runs or a quarter", fontsize=10
+        )
+        return figure
+
+
+def _by_problem(axes: Axes, data: xr.Dataset) -> None:
+    problems = [str(name) for name in data["problem"].to_numpy()]
+    places = np.arange(len(problems))[::-1]
+    policies = data["policy"].to_numpy()
+    for i, name in enumerate(policies):
+        color, _, marker = style.line(i)
+        row = data.sel(policy=name)
+        height = places + 0.36 - 0.72 * i / max(len(policies) - 1, 1)
+        bars = np.stack((row["mean"] - row["low"].clip(min=1), row["high"] - row["mean"]))
+        axes.errorbar(
+            row["mean"],
+            height,
+            xerr=np.maximum(bars, 0),
+            color=color,
+            marker=marker,
+            markersize=4,
+            markerfacecolor=color if i == 0 else "white",
+            linestyle="none",
+            capsize=1.5,
+            label=typed(str(name)),
+        )
+    for place in places[:-1]:
+        axes.axhline(place - 0.5, color="0.85", linewidth=0.8)
+    axes.set_yticks(places, problems, fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xlabel("pseudo-regret at T")
+    axes.grid(axis="y", visible=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.16), ncols=2, fontsize=7)
+
+
+def _by_size(axes: Axes, data: xr.Dataset, axis: str) -> None:
+    for place, name in enumerate(data["sequence"].to_numpy()):
+        color, dash, marker = style.line(place + 1 if name != "FE-Restart" else 0)
+        row = data.sel(sequence=name)
+        slope, error = float(row[f"{axis}_slope"]), 1.96 * float(row[f"{axis}_slope_error"])
+        look: dict[str, Any] = {"color": color, "linestyle": dash, "marker": marker, "markersize": 4}
+        label = f"{typed(str(name))}: {slope:.2f} ± {error:.2f}"
+        axes.plot(data[axis], row[f"{axis}_mean"], **look, markerfacecolor="white", label=label)
+        low, high = row[f"{axis}_low"].clip(min=1), row[f"{axis}_high"]
+        axes.fill_between(data[axis], low, high, color=color, alpha=0.2, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(data[axis].to_numpy(), [f"{value:,}" for value in data[axis].to_numpy()], fontsize=8)
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=7, title="slope", title_fontsize=7)
