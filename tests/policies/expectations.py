@@ -81,6 +81,7 @@ CHANCE = "every arm has a chance at every step"
 PRIOR = "an arm without a reward has its prior"
 # order_matters
 NUMBERED = "blocks or thresholds by the number of the reward, in order of arrival"
+LAST = "so many of the last rewards are kept, in order of arrival"
 BY_PLACE = "a history in order of arrival, from which is drawn by place"
 ROUNDS = "a round begins with what has arrived by then"
 HISTORY = f"a history in order of arrival, and {ROUNDS}"
@@ -100,7 +101,7 @@ EXPECTED = {
     "FE-Linear": Expected(regret=40, often_unpaid=SCHEDULE, scheduled=True),
     "FE-Constant": Expected(regret=40, needs_horizon=True, often_unpaid=SCHEDULE, scheduled=True),
     "FE-Anytime": Expected(regret=40, scheduled=True, rows_matter=CLOCK),
-    "FE-Trimmed": Expected(regret=40, scheduled=True, rows_matter=CLOCK),
+    "FE-Trimmed": Expected(regret=40, scheduled=True, order_matters=LAST, rows_matter=CLOCK),
     "FE-Restart": Expected(regret=40, scheduled=True, order_matters=CHANGES),
     "SW-FE-Exp": Expected(
         regret=90, often_unpaid=WINDOW, best_pulls=700, best_pulls_left=850, scheduled=True
