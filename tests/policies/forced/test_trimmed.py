@@ -47,9 +47,7 @@ SEQUENCES = st.sampled_from([br.AnytimeExponential(), br.Linear(2), br.Constant(
     lost=st.sampled_from([0.0, 0.3]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_every_estimate_and_choice_follow_the_definition(
-    sequence, c, room, n_arms, kind, delay, lost, seed
-):
+def test_every_estimate_and_choice_follow_the_definition(sequence, c, room, n_arms, kind, delay, lost, seed):
     with patch.object(trimmed, "ROOM", room):
         follow(sequence, c, room, n_arms, kind, delay, lost, seed)
 
@@ -183,7 +181,9 @@ def test_constant_rewards_have_themselves_as_their_estimate(reward):
 def test_equal_rewards_in_another_order_have_the_same_estimate():
     rng = np.random.default_rng(5)
     for rewards in (rng.integers(0, 7, 300) / 10, rng.random(300), rng.standard_t(1.5, 300)):
-        last = {told(br.TrimmedForcedExploration(c=1), rng.permutation(rewards), 300)[0][-1] for _ in range(5)}
+        last = {
+            told(br.TrimmedForcedExploration(c=1), rng.permutation(rewards), 300)[0][-1] for _ in range(5)
+        }
         assert len(last) == 1
 
 

@@ -72,8 +72,8 @@ HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, log=1, until=0.0, *
 ARM = record(**turns.ARM, count=0, next=0, mean=float("nan"))
 ROOM = 1024
 """So many of an arm's last rewards are kept."""
-# Rows ROOM i to ROOM (i + 1) - 1: the last rewards of arm i, in a ring by arrival, and in ascending order; and
-# f(i + 1) of a table in row i
+# Rows ROOM i to ROOM (i + 1) - 1: the last rewards of arm i, in a ring by arrival, and in ascending order. Row
+# i: f(i + 1) of a table
 ROW = record(arrived=0.0, sorted=0.0, f=0.0)
 SHARE = 8
 """At most one reward in so many is left out on each side."""
@@ -128,7 +128,7 @@ def place(memory: Table, first: int, count: int, reward: float) -> int:
 
 @kernel
 def keep(arms: Table, memory: Table, arm: int, reward: float) -> None:
-    """Put the arm's newest reward in the place of its oldest, or beside the others as long as there is room."""
+    """Put the arm's newest reward among its last, in the place of the oldest where there is no room."""
     first, count, newest = ROOM * arm, arms[arm]["count"], ROOM * arm + arms[arm]["next"]
     if count < ROOM:
         row = first + count
