@@ -72,8 +72,8 @@ HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, log=1, until=0.0, *
 ARM = record(**turns.ARM, count=0, next=0, mean=float("nan"))
 ROOM = 1024
 """So many of an arm's last rewards are kept."""
-# Rows ROOM i to ROOM (i + 1) - 1: the last rewards of arm i, in a ring by arrival, and in ascending order. Row
-# i: f(i + 1) of a table
+# Rows ROOM i to ROOM (i + 1) - 1: the last rewards of arm i, in a ring by arrival, and in ascending order.
+# Row i: f(i + 1) of a table
 ROW = record(arrived=0.0, sorted=0.0, f=0.0)
 SHARE = 8
 """At most one reward in so many is left out on each side."""
