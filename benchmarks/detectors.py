@@ -19,7 +19,7 @@ DEFAULT = {
     "M-UCB, w = 800": br.MUCB(800, changes=1),
     "GLR-klUCB": br.GLRKLUCB(),
     "AdSwitch": br.AdSwitch(),
-    "FE-Restart": br.RestartingForcedExploration(),
+    "FE-Restart, as with two arms": br.RestartingForcedExploration(alpha=0.05),
 }
 BOUNDED = {
     "CUSUM-UCB, M = 50": br.CUSUMUCB(changes=1, false_alarms=LEVEL),

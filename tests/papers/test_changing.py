@@ -23,7 +23,8 @@ def test_policies_that_need_a_range_are_left_out_where_there_is_none():
     *_, gaussian = changing.problems().values()
     accepted = {name: len(changing.candidates(name, gaussian)) for name in changing.POLICIES}
     assert accepted.pop("FE-Restart") == 1
-    assert accepted.pop("SW-FE-Linear, best window") == len(changing.WINDOWS)
+    assert accepted.pop("SW-FE, best f and window") == 3 * len(changing.WINDOWS)
+    assert accepted.pop("SW-LB-SDA, best window") == len(changing.WINDOWS)
     assert set(accepted.values()) == {0}
     assert changing.TOLD.keys() == set(changing.POLICIES)
 
@@ -51,7 +52,7 @@ def test_slopes_are_those_of_powers():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["CUSUM-UCB", "M-UCB, best w", "Ada-ILTCB+", "SW-FE-Linear, best window"])
+@pytest.mark.parametrize("name", ["CUSUM-UCB", "M-UCB, best w", "Ada-ILTCB+", "SW-FE, best f and window"])
 def test_fe_restart_has_less_regret_than_others_that_are_told_more(name):
     """On Besson's problem 2, at 4 standard errors; GLR-klUCB is not among them."""
     problem = changing.problems()["Besson et al. 2"]
@@ -66,6 +67,6 @@ def test_fe_restart_has_less_regret_than_others_that_are_told_more(name):
 
 
 def test_what_restarts_though_nothing_changes_is_counted():
-    found = changing.restarts("Gaussian 0.5 and 0.3", 1_000, 20, 0)
+    found = changing.restarts("Gaussian, 2 arms", 1_000, 20, 0)
     assert found.shape == (20,)
     assert 0 <= (found > 0).mean() < 0.6

@@ -309,14 +309,23 @@ def _changing(
             study.TOLD[str(name)],
             *(f"{m:,.0f} ± {high - m:,.0f}" if math.isfinite(m) else "–" for m, high in cells),
         )
+    for key, words in (("median", "its median"), ("q95", "its 95 % quantile")):
+        values = data[key].sel(policy="FE-Restart").to_numpy()
+        table.add_row("", words, *(f"{value:,.0f}" for value in values))
     console.print(table)
-    for axis, title in (("length", "4 changes"), ("change", "100,000 steps")):
+    titles = {
+        "length": "4 changes",
+        "change": f"{data.attrs['fixed']:,} steps",
+        "rise": "an arm rises at T / 2",
+    }
+    for axis, title in titles.items():
+        over = "change" if axis == "change" else "length"
         sizes = Table(title=f"{title}: mean regret, half of its interval; window", title_justify="left")
-        sizes.add_column("T" if axis == "length" else "changes", justify="right")
+        sizes.add_column("changes" if axis == "change" else "T", justify="right")
         for name in data["sequence"].to_numpy():
             sizes.add_column(str(name), justify="right")
-        for value in data[axis].to_numpy():
-            row = data.sel({axis: value})
+        for value in data[over].to_numpy():
+            row = data.sel({over: value})
             parts = (row[f"{axis}_{key}"].to_numpy() for key in ("mean", "high", "window"))
             shown = [
                 f"{m:,.0f} ± {high - m:,.0f}" + (f"; {w:,.0f}" if math.isfinite(w) else "")
@@ -329,7 +338,7 @@ def _changing(
     for law in data["still"].to_numpy():
         row = data.sel(still=law)
         console.print(
-            f"{law}, nothing changes in 10,000 steps: FE-Restart begins anew in "
+            f"{law}, nothing changes in {data.attrs['still_steps']:,} steps: FE-Restart begins anew in "
             f"{float(row['restarted']):.0%} of the runs, {float(row['restarts']):.2f} times on average."
         )
 

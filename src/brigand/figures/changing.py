@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 def changing(data: xr.Dataset) -> Figure:
     """Draw the study of `brigand.papers.changing`: points with 95 % intervals, on logarithmic axes."""
     with mpl.rc_context(style.STYLE):
-        figure = style.new_figure(9.6, 4.4)
-        left, middle, right = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
+        figure = style.new_figure(12.0, 4.8)
+        left, *others = figure.subplots(1, 4, width_ratios=[1.5, 1, 1, 1])
         _by_problem(left, data)
-        for axes, axis, label in (
-            (middle, "length", "horizon T, with 4 changes"),
-            (right, "change", "changes in 100,000 steps"),
-        ):
+        labels = {
+            "length": "horizon T, with 4 changes",
+            "change": f"changes in {data.attrs['fixed']:,} steps",
+            "rise": "horizon T, an arm rises at T / 2",
+        }
+        for axes, (axis, label) in zip(others, labels.items(), strict=True):
             _by_size(axes, data, axis)
             axes.set_xlabel(label)
-        middle.set_ylabel("pseudo-regret at T")
+        others[0].set_ylabel("pseudo-regret at T")
         figure.suptitle(
             f"Rewards that change: means of {data.attrs['runs']:,} runs or a quarter", fontsize=10
         )
@@ -67,18 +69,19 @@ def _by_problem(axes: Axes, data: xr.Dataset) -> None:
 
 
 def _by_size(axes: Axes, data: xr.Dataset, axis: str) -> None:
+    x = data["change" if axis == "change" else "length"].to_numpy()
     for place, name in enumerate(data["sequence"].to_numpy()):
         color, dash, marker = style.line(place + 1 if name != "FE-Restart" else 0)
         row = data.sel(sequence=name)
         slope, error = float(row[f"{axis}_slope"]), 1.96 * float(row[f"{axis}_slope_error"])
         look: dict[str, Any] = {"color": color, "linestyle": dash, "marker": marker, "markersize": 4}
         label = f"{typed(str(name))}: {slope:.2f} ± {error:.2f}"
-        axes.plot(data[axis], row[f"{axis}_mean"], **look, markerfacecolor="white", label=label)
+        axes.plot(x, row[f"{axis}_mean"], **look, markerfacecolor="white", label=label)
         low, high = row[f"{axis}_low"].clip(min=1), row[f"{axis}_high"]
-        axes.fill_between(data[axis], low, high, color=color, alpha=0.2, linewidth=0)
+        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xticks(data[axis].to_numpy(), [f"{value:,}" for value in data[axis].to_numpy()], fontsize=8)
+    axes.set_xticks(x, [f"{value:,}" for value in x], fontsize=7)
     axes.set_xticks([], minor=True)
     axes.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=7, title="slope", title_fontsize=7)

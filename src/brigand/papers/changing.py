@@ -2,7 +2,7 @@
 
 Four problems of Besson et al. (JMLR 23, 2022) and the authors' two: none of them was looked at when
 FE-Restart's constants were chosen. And SW-FE with the best of many windows, as T and the number of changes
-grow.
+grow, and where an arm rises that is only pulled by force.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from brigand.policies.changes.m_ucb import MUCB
 from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.policies.forced.restarting import RestartingForcedExploration
 from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
+from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
 from brigand.simulation.run import simulate
 from brigand.simulation.step import trace_loop
 
@@ -41,7 +42,8 @@ WINDOWS = (50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 M_UCB_WINDOWS = (50, 200, 800)
 POLICIES = (
     "FE-Restart",
-    "SW-FE-Linear, best window",
+    "SW-FE, best f and window",
+    "SW-LB-SDA, best window",
     "GLR-klUCB, global",
     "GLR-klUCB, local",
     "CUSUM-UCB",
@@ -50,11 +52,12 @@ POLICIES = (
 )
 TOLD = {
     "FE-Restart": "nothing",
-    "SW-FE-Linear, best window": "the best window",
+    "SW-FE, best f and window": "the best f and window",
+    "SW-LB-SDA, best window": "the best window",
     "GLR-klUCB, global": "the range, T",
     "GLR-klUCB, local": "the range, T",
     "CUSUM-UCB": "the range, T, the number of changes",
-    "M-UCB, best w": "the range, T, the number of changes, the best w",
+    "M-UCB, best w": "the range, T, the number of changes, the best w and threshold",
     "Ada-ILTCB+": "the range, T",
 }
 SEQUENCES: dict[str, ExplorationSequence] = {
@@ -102,8 +105,11 @@ def candidates(name: str, problem: Problem) -> list[Policy]:
     """Return the policies of which the best one counts; none if it does not accept the rewards."""
     if name == "FE-Restart":
         return [RestartingForcedExploration()]
+    windows = [w for w in WINDOWS if w < problem.horizon]
     if name.startswith("SW-FE"):
-        return [ForcedExploration(Linear(), window=w) for w in WINDOWS if w < problem.horizon]
+        return [ForcedExploration(f, window=w) for f in SEQUENCES.values() for w in windows]
+    if name.startswith("SW-LB-SDA"):
+        return [SlidingWindowLBSDA(w) for w in windows]
     if not problem.bounded:
         return []
     if name.startswith("GLR"):
@@ -111,7 +117,9 @@ def candidates(name: str, problem: Problem) -> list[Policy]:
     if name == "CUSUM-UCB":
         return [CUSUMUCB(changes=problem.changes)]
     if name.startswith("M-UCB"):
-        return [MUCB(w, changes=problem.changes) for w in M_UCB_WINDOWS]
+        # The threshold as published, or for a probability of false alarms.
+        published = [MUCB(w, changes=problem.changes) for w in M_UCB_WINDOWS]
+        return [*published, *(MUCB(w, changes=problem.changes, false_alarms=0.05) for w in M_UCB_WINDOWS)]
     return [AdaILTCB(length=0.25)]
 
 
@@ -138,23 +146,32 @@ def best_of(
     return best, regret([policies[best]], runs, seed)[0]
 
 
-STILL: dict[str, Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]] = {
-    "Bernoulli 0.5 and 0.3": lambda rng, shape: (rng.random(shape) < [0.5, 0.3]).astype(float),
-    "Gaussian 0.5 and 0.3": lambda rng, shape: rng.normal([0.5, 0.3], 0.5, shape),
-    "Student t, 1.5": lambda rng, shape: np.array([1.0, 0.0]) + rng.standard_t(1.5, shape),
+def rising(horizon: int) -> Environment:
+    """Return two Gaussian arms: the one that is worse becomes the better one after half of the steps."""
+    phases = [[Gaussian(0.5, 0.5), Gaussian(mean, 0.5)] for mean in (0.25, 1.0)]
+    return Environment.piecewise(phases, [1, horizon // 2 + 1])
+
+
+STILL: dict[str, tuple[int, Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]]] = {
+    "Bernoulli, 2 arms": (2, lambda rng, shape: (rng.random(shape) < [0.5, 0.3]).astype(float)),
+    "Gaussian, 2 arms": (2, lambda rng, shape: rng.normal([0.5, 0.3], 0.5, shape)),
+    "Student t 1.5, 2 arms": (2, lambda rng, shape: np.array([1.0, 0.0]) + rng.standard_t(1.5, shape)),
+    "Bernoulli, 10 arms": (10, lambda rng, shape: (rng.random(shape) < [0.5, *[0.3] * 9]).astype(float)),
+    "Bernoulli, 50 arms": (50, lambda rng, shape: (rng.random(shape) < [0.5, *[0.3] * 49]).astype(float)),
 }
-"""Problems of two arms in which nothing changes."""
+"""Problems in which nothing changes: how many arms there are, and what they pay."""
 
 
 def restarts(law: str, horizon: int, runs: int, seed: int) -> NDArray[np.int64]:
     """Return how often FE-Restart began anew in each run of a problem in which nothing changes."""
     policy, loop = RestartingForcedExploration(), trace_loop(RestartingForcedExploration.kernels)
-    parameters, found = policy.parameters(2, horizon), np.empty(runs, np.int64)
+    n_arms, pay = STILL[law]
+    parameters, found = policy.parameters(n_arms, horizon), np.empty(runs, np.int64)
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
-        rewards = STILL[law](rng, (horizon, 2))
-        state = policy.start(2, horizon, int(rng.integers(2**63)))
-        loop(parameters, *state, np.arange(2), rewards, rng, np.empty(horizon, np.int64))
+        rewards = pay(rng, (horizon, n_arms))
+        state = policy.start(n_arms, horizon, int(rng.integers(2**63)))
+        loop(parameters, *state, np.arange(n_arms), rewards, rng, np.empty(horizon, np.int64))
         found[run] = state.header["restarts"]
     return found
 
@@ -173,12 +190,13 @@ def study(
     -------
     xarray.Dataset
         Over (problem, policy), NaN where a policy does not accept the rewards: ``mean`` of the regret at T,
-        ``low`` and ``high`` (1.96 standard errors on both sides). Over (sequence, length), T, and over
-        (sequence, change), the number of changes, the same of SW-FE with its best window on
-        `switching`, ``length_mean``, ``change_mean`` and so on, and those windows; FE-Restart is the last
-        sequence. ``length_slope`` and ``change_slope`` of log regret, with their standard errors. Over
-        (still): ``restarted``, the share of runs in which FE-Restart began anew though nothing changed, in
-        10,000 steps, and ``restarts``, how often on average.
+        ``low`` and ``high`` (1.96 standard errors on both sides), ``median`` and ``q95``. Over (sequence,
+        length), T, and over (sequence, change), the number of changes, the same of SW-FE with its best window
+        on `switching`, ``length_mean``, ``change_mean`` and so on, and those windows; over (sequence,
+        length) also on `rising`, ``rise_mean``; FE-Restart is the last sequence. ``length_slope``,
+        ``change_slope`` and ``rise_slope`` of log regret, with their standard errors. Over (still):
+        ``restarted``, the share of runs in which FE-Restart began anew though nothing changed, in 10,000
+        steps, and ``restarts``, how often on average.
     """
     import xarray as xr
 
@@ -187,9 +205,10 @@ def study(
     names = [*SEQUENCES, "FE-Restart"]
     lengths = [length for length in LENGTHS if length <= limit] or [limit]
     fixed = min(FIXED_LENGTH, limit)
-    axes = {
-        "length": [(length, FIXED_CHANGES) for length in lengths],
-        "change": [(fixed, c) for c in CHANGES],
+    axes: dict[str, list[tuple[int, Environment]]] = {
+        "length": [(length, switching(length, FIXED_CHANGES)) for length in lengths],
+        "change": [(fixed, switching(fixed, c)) for c in CHANGES],
+        "rise": [(length, rising(length)) for length in lengths],
     }
     total = len(given) * len(POLICIES) + sum(map(len, axes.values())) * len(names) + len(STILL)
     done = 0
@@ -200,27 +219,31 @@ def study(
         if progress is not None:
             progress(done, total)
 
-    table = np.full((2, len(given), len(POLICIES)), np.nan)
+    table = np.full((4, len(given), len(POLICIES)), np.nan)
     for i, problem in enumerate(given.values()):
         number = max(runs // FEWER, 2) if problem.horizon >= LONG else runs
         for j, name in enumerate(POLICIES):
             choices = candidates(name, problem)
             if choices:
                 _, regret = best_of(problem.environment, choices, problem.horizon, number, seed, workers)
-                table[:, i, j] = regret.mean(), regret.std(ddof=1) / np.sqrt(len(regret))
+                table[:2, i, j] = regret.mean(), regret.std(ddof=1) / np.sqrt(len(regret))
+                table[2:, i, j] = np.quantile(regret, [0.5, 0.95])
             advance()
-    variables: dict[str, tuple[object, object]] = _interval(("problem", "policy"), table, "")
+    variables: dict[str, tuple[object, object]] = _interval(("problem", "policy"), table[:2], "")
+    variables |= {
+        name: (("problem", "policy"), x) for name, x in zip(("median", "q95"), table[2:], strict=True)
+    }
     for axis, points in axes.items():
         found, windows = np.full((2, len(names), len(points)), np.nan), np.zeros((len(names), len(points)))
         for i, name in enumerate(names):
-            for j, (horizon, changes) in enumerate(points):
+            for j, (horizon, environment) in enumerate(points):
                 some = [w for w in WINDOWS if w < horizon]
                 choices = (
                     [ForcedExploration(SEQUENCES[name], window=w) for w in some] if i < len(SEQUENCES) else []
                 )
                 number = max(runs // FEWER, 2)
                 best, regret = best_of(
-                    switching(horizon, changes),
+                    environment,
                     choices or [RestartingForcedExploration()],
                     horizon,
                     number,
@@ -230,11 +253,12 @@ def study(
                 found[:, i, j] = regret.mean(), regret.std(ddof=1) / np.sqrt(number)
                 windows[i, j] = some[best] if choices else np.nan
                 advance()
-        x = np.log([length if axis == "length" else change for length, change in points])
+        over = "change" if axis == "change" else "length"
+        x = np.log(CHANGES if axis == "change" else lengths)
         slopes = np.array([slope_of(x, *pair) for pair in zip(*found, strict=True)])
-        variables |= _interval(("sequence", axis), found, f"{axis}_")
+        variables |= _interval(("sequence", over), found, f"{axis}_")
         variables |= {
-            f"{axis}_window": (("sequence", axis), windows),
+            f"{axis}_window": (("sequence", over), windows),
             f"{axis}_slope": ("sequence", slopes[:, 0]),
             f"{axis}_slope_error": ("sequence", slopes[:, 1]),
         }
@@ -254,7 +278,7 @@ def study(
             "change": list(CHANGES),
             "still": list(STILL),
         },
-        {"runs": runs, "seed": seed},
+        {"runs": runs, "seed": seed, "fixed": fixed, "still_steps": min(10_000, limit)},
     )
 
 

@@ -14,12 +14,12 @@ is dropped, and the evidence begins anew from 0. With x = 2 u - 1, and s = 0.3 a
 `up` and `down` are the means of both. While rewards do not change, x is uniform in (-1, 1), whatever their
 distribution is.
 
-Restart. If the arm is the leader, the one with the largest mean, and down >= 1 / alpha, or if it is not and
-up >= 1 / alpha, all arms are forgotten, and FE begins anew, with round 0. (A leader that rises and another
-that falls change no choice.)
+Restart. The favourite is the arm that was last chosen for its mean. If the arm is the favourite and down >=
+K / alpha, or if it is not and up >= K / alpha, all arms are forgotten, and FE begins anew, with round 0. (A
+favourite that rises and another that falls change no choice.)
 
-Suspicion. If the arm is not the leader and up >= `suspicion`, it is pulled again at the next step. So what a
-forced pull makes likely is looked into at once, and not at the next turn.
+Suspicion. If the arm is not the favourite and up >= K `suspicion`, it is pulled again at the next step. So
+what a forced pull makes likely is looked into at once, and not at the next turn.
 
 Source
 ------
@@ -27,9 +27,10 @@ Ours. The turns are those of Qi, Zhu, Guo, "Forced Exploration in Bandit Problem
 conformal p-value and 1 + s x a bet (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005);
 the sum over the times at which a change may have come is Shiryaev's and Roberts'.
 
-**False alarms.** If an arm's rewards do not change, they give an alarm within the first n after a restart
-with a probability of at most 2 alpha (1 + 1/2 + ... + 1/n), whatever their distribution and whatever is
-pulled when. ``docs/results.md`` has the proof, and the rates that were measured, which are far lower.
+**False alarms.** If rewards do not change, an alarm comes within the first n rewards of each arm after a
+restart with a probability of at most 2 alpha (1 + 1/2 + ... + 1/n), whatever their distribution and whatever
+is pulled when. ``docs/results.md`` has the proof, and the rates that were measured. It is not for rewards
+that depend on each other (a daily rhythm, say).
 
 Deviations
 ----------
@@ -39,7 +40,9 @@ Late rewards
 ------------
 Rounds and thresholds depend on pulls; means and evidence on the rewards that have arrived, in order of
 arrival. A reward of a pull before the last restart is left out. An arm without a reward is pulled only when
-it is due; if no arm has a reward, the least recently pulled one is. A reward cannot be corrected.
+it is due; if no arm has a reward, the least recently pulled one is. A reward cannot be corrected. **Where a
+reward is the later the smaller it is**, as of a conversion that counts as 0 when its time is over, rewards
+fall after every restart, and false alarms follow each other: then use another policy.
 
 Absent arms: an arm that is away when it is due, or is to be pulled again, misses its turn, and one that joins
 late catches up (see `brigand.policies.forced.turns`).
@@ -62,13 +65,14 @@ from brigand.jit import kernel
 from brigand.policies.base import Estimated, Explanation, Header, Kernels, Table, record
 from brigand.policies.forced import turns
 from brigand.policies.forced.sequences import ExplorationSequence, Power
-from brigand.policies.forced.turns import ForcedPolicy, count_pull, is_due, miss, move_on
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, is_due, move_on
 from brigand.policies.kernels import window
 from brigand.policies.kernels.choices import is_only, mean_moved
 from brigand.policies.kernels.estimates import REMEMBERED, known_mean
 from brigand.policies.kernels.randomness import uniform_at
 
-# since: the step of the last restart; told: all rewards so far; again: the arm to be pulled again, -1: none
+# since: the step of the last restart; told: all rewards so far; favourite: the arm that was last chosen for
+# its mean, again: the arm to be pulled again, both -1 for none
 HEADER = record(
     step=0,
     next_reset=0,
@@ -78,11 +82,21 @@ HEADER = record(
     since=0,
     restarts=0,
     told=0,
+    favourite=-1,
     again=-1,
     **turns.HEADER,
 )
-# kept: rewards in the reference; the rest: evidence, of small and large bets
-ARM = record(**turns.ARM, **window.ARM, kept=0, up_small=0.0, up_large=0.0, down_small=0.0, down_large=0.0)
+# kept: rewards in the reference; again: whether it is to be pulled again; evidence, of small and large bets
+ARM = record(
+    **turns.ARM,
+    **window.ARM,
+    kept=0,
+    again=0,
+    up_small=0.0,
+    up_large=0.0,
+    down_small=0.0,
+    down_large=0.0,
+)
 # Row i: reward i mod room in the reference of arm floor(i / room); f(i + 1) of a table
 ROW = record(reward=0.0, f=0.0)
 SMALL, LARGE = 0.3, 0.9
@@ -100,7 +114,7 @@ class RestartingForcedExplorationParameters(NamedTuple):
     reset_round: int
     room: int
     enough: float
-    suspicion: float
+    suspicious: float
 
 
 @kernel
@@ -139,10 +153,27 @@ def propensity(
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if arm == header["again"]:
-        header["again"] = -1
         arms[arm]["forced"] += not is_due(header, arms, arm)
+        not_again(header, arms)
+    elif not is_due(header, arms, arm):
+        header["favourite"] = arm
     if count_pull(header, arms, arm):
         move_on(parameters, header, arms, memory, arm)
+
+
+@kernel
+def miss(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    if arm == header["again"]:
+        not_again(header, arms)
+    turns.miss(parameters, header, arms, memory, arm)
+
+
+@kernel
+def not_again(header: Header, arms: Table) -> None:
+    """Let no arm be pulled again."""
+    if header["again"] >= 0:
+        arms[header["again"]]["again"] = 0
+    header["again"] = -1
 
 
 @kernel
@@ -191,7 +222,8 @@ def forget(header: Header, arms: Table) -> None:
     """Begin anew: as before the first step, but for the clocks."""
     header["since"] = header["step"]
     header["restarts"] += 1
-    header["again"] = -1
+    header["favourite"] = -1
+    not_again(header, arms)
     header["leader"] = -1
     header["second"] = 0.0
     header["round"] = 0
@@ -226,17 +258,21 @@ def learn(
     mean_moved(header, arms, arm)
     bet(arms, arm, place_among(parameters, header, arms, memory, arm, reward))
     evidence = 0.5 * (arms[arm]["up_small"] + arms[arm]["up_large"])
-    if arm == header["leader"]:
+    if arm == header["favourite"]:
         evidence = 0.5 * (arms[arm]["down_small"] + arms[arm]["down_large"])
-    elif evidence >= parameters.suspicion:
+    if arm != header["favourite"] and evidence >= parameters.suspicious:
+        not_again(header, arms)
         header["again"] = arm
+        arms[arm]["again"] = 1
+    elif arm == header["again"]:
+        not_again(header, arms)
     if evidence >= parameters.enough:
         forget(header, arms)
 
 
 @dataclass(frozen=True)
 class RestartingForcedExploration(ForcedPolicy):
-    """FE that forgets all when the leader's rewards fall or another arm's rise, whatever they are.
+    """FE that forgets all when its favourite arm's rewards fall or another's rise, whatever they are.
 
     It needs no range and no family of rewards, no horizon, and no number of changes.
 
@@ -245,9 +281,9 @@ class RestartingForcedExploration(ForcedPolicy):
     sequence : ExplorationSequence
         f(r), by default r^2: `Power`, `Linear`, `AnytimeExponential`, ...
     alpha : float
-        In (0, 1]. An arm is taken to have changed when the evidence reaches 1 / alpha.
+        In (0, 1]. An arm is taken to have changed when the evidence reaches K / alpha.
     suspicion : float
-        Evidence with which an arm that does not lead is pulled again at once; ``math.inf`` for never.
+        Evidence, times K, with which an arm is pulled again at once; ``math.inf`` for never.
     room : int
         Rewards of an arm to compare a new one with, at least 2. Changes that do not show in half as many
         rewards are not found.
@@ -259,8 +295,8 @@ class RestartingForcedExploration(ForcedPolicy):
     """
 
     sequence: ExplorationSequence = Power(2.0)
-    alpha: float = 0.05
-    suspicion: float = 3.0
+    alpha: float = 0.1
+    suspicion: float = 1.5
     room: int = 2048
 
     kernels: ClassVar[Kernels] = Kernels(select, pull, learn, miss, known_mean, propensity)
@@ -292,7 +328,7 @@ class RestartingForcedExploration(ForcedPolicy):
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingForcedExplorationParameters:
         form, table = self.sequence.form(horizon), len(self._table(n_arms, horizon))
         return RestartingForcedExplorationParameters(
-            *form, table, 0, 0, self.room, 1.0 / self.alpha, self.suspicion
+            *form, table, 0, 0, self.room, n_arms / self.alpha, n_arms * self.suspicion
         )
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
@@ -302,11 +338,11 @@ class RestartingForcedExploration(ForcedPolicy):
         return memory
 
     def explain(self, arm: str, header: Header, row: Header, among: str) -> Explanation | None:
-        evidence = 0.5 * float(row["up_small"] + row["up_large"])
-        if header["again"] >= 0 and evidence >= self.suspicion:
+        if row["again"]:
             sentence = f"the last rewards of {arm} seem larger than those before"
+            evidence = 0.5 * float(row["up_small"] + row["up_large"])
             return Explanation("forced", sentence, {"evidence": evidence})
         if row["last"] == 0 and header["restarts"] > 0:
-            sentence = f"{arm} was not chosen since a change was found"
+            sentence = f"{arm} was not chosen since all was forgotten at a change"
             return Explanation("forced", sentence, {"restarts": int(header["restarts"])})
         return super().explain(arm, header, row, among)
