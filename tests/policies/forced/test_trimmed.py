@@ -193,6 +193,17 @@ def test_estimates_of_binary_rewards_tell_arms_apart_whose_medians_are_equal():
     assert found[0] + 0.05 < found[1]
 
 
+def test_what_is_rarer_than_the_share_is_not_seen():
+    """Of 1000 rewards after e^10 pulls a tenth is left out on each side, after e^37 a 37th."""
+    policy = br.TrimmedForcedExploration(c=1)
+    parameters, (header, arms, memory) = policy.parameters(1, None), policy.start(1, None)
+    memory["sorted"][940:1000], arms["count"][0] = 1.0, 1000
+    for log, expected in ((10, 0.0), (37, (60 - 27) / (1000 - 2 * 27))):
+        header["log"] = log
+        trimmed.trim_all(parameters, header, arms, memory)
+        assert arms["mean"][0] == expected
+
+
 def test_the_estimate_approaches_the_mean_of_pareto_rewards():
     """P(X > x) = x^-1.5: the mean is 3, the variance infinite, the median 1.6."""
     bias = {}
