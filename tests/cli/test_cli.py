@@ -195,6 +195,14 @@ def test_the_study_of_changing_rewards_runs(tmp_path):
 
 
 @pytest.mark.full
+def test_the_study_of_heavy_tails_runs(tmp_path):
+    done = brigand("paper", "--figure", "heavy-tails", "--horizon", "200", "--runs", "4", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "stable 1.3" in done.stdout
+    assert (tmp_path / "heavy-tails.png").stat().st_size > 1000
+
+
+@pytest.mark.full
 def test_the_study_of_stuck_runs_runs(tmp_path):
     done = brigand("paper", "--figure", "stuck", "--horizon", "1000", "--runs", "100", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

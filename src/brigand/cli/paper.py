@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from brigand.simulation.results import Results
 
-BESIDE = ("horizon", "delays", "worst-case", "stuck", "changing")
+BESIDE = ("horizon", "delays", "worst-case", "stuck", "changing", "heavy-tails")
 """Figures that are not the paper's."""
 
 
@@ -38,7 +38,8 @@ def paper(
             help="Which figure, may be given several times: stationary-bernoulli, stationary-gaussian, "
             "instance, piecewise-bernoulli, piecewise-gaussian; by default these. And horizon: T up to "
             "10^12; delays: rewards that come late; worst-case: which f is best on the worst gap; stuck: how "
-            "often FE is stuck, and what that costs; changing: FE-Restart where rewards change."
+            "often FE is stuck, and what that costs; changing: FE-Restart where rewards change; "
+            "heavy-tails: FE-Trimmed, which needs no moments."
         ),
     ] = None,
     protocol: Annotated[
@@ -48,7 +49,7 @@ def paper(
         int | None,
         typer.Option(
             help="Replications. By default the paper's: 100 stationary, 10 piecewise; 10,000 for horizon, "
-            "100 for delays, 1,600 for worst-case, 10,000 for stuck, 200 for changing."
+            "100 for delays, 1,600 for worst-case, 10,000 for stuck, 200 for changing, 100 for heavy-tails."
         ),
     ] = None,
     instances: Annotated[
@@ -122,6 +123,9 @@ def paper(
                 continue
             if name == "stuck":
                 _stuck(console, folder, horizon, runs, seed, workers)
+                continue
+            if name == "heavy-tails":
+                _heavy_tails(console, folder, steps, runs, seed, workers)
                 continue
             if name == "delays":
                 _delays(console, folder, steps, runs, seed, workers)
@@ -341,6 +345,31 @@ def _changing(
             f"{law}, nothing changes in {data.attrs['still_steps']:,} steps: FE-Restart begins anew in "
             f"{float(row['restarted']):.0%} of the runs, {float(row['restarts']):.2f} times on average."
         )
+
+
+def _heavy_tails(
+    console: Console, folder: Path, horizon: int, runs: int | None, seed: int, workers: int | None
+) -> None:
+    """Write the figure and the data of the study of heavy tails, and print its means."""
+    from brigand.papers import heavy_tails as study
+
+    run = partial(study.study, horizon, runs=runs or study.RUNS, seed=seed, workers=workers)
+    data = _studied(console, folder, "heavy-tails", run, study.draw_study)
+    table = Table(
+        title="Mean regret, half of its 95 % interval; median; stuck runs (*: constants chosen on this kind)",
+        title_justify="left",
+    )
+    for column in ("problem", *data["policy"].to_numpy()):
+        table.add_column(str(column), justify="left" if column == "problem" else "right")
+    for problem in data["problem"].to_numpy():
+        row = data.sel(problem=problem)
+        parts = (row[key].to_numpy() for key in ("mean", "high", "median", "stuck"))
+        cells = (
+            f"{mean:,.0f} ± {high - mean:,.0f}; {median:,.0f}; {stuck:.0%}" if math.isfinite(mean) else "–"
+            for mean, high, median, stuck in zip(*parts, strict=True)
+        )
+        table.add_row(f"{problem} *" if bool(row["tuned"]) else str(problem), *cells)
+    console.print(table)
 
 
 def _studied(

@@ -26,6 +26,7 @@ from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.policies.forced.restarting import RestartingForcedExploration
 from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear
 from brigand.policies.subsampling.sw_lb_sda import SlidingWindowLBSDA
+from brigand.rng import Stream
 from brigand.simulation.run import simulate
 from brigand.simulation.step import trace_loop
 
@@ -166,9 +167,10 @@ def restarts(law: str, horizon: int, runs: int, seed: int) -> NDArray[np.int64]:
     """Return how often FE-Restart began anew in each run of a problem in which nothing changes."""
     policy, loop = RestartingForcedExploration(), trace_loop(RestartingForcedExploration.kernels)
     n_arms, pay = STILL[law]
+    stream = Stream(seed, policy)
     parameters, found = policy.parameters(n_arms, horizon), np.empty(runs, np.int64)
     for run in range(runs):
-        rng = np.random.default_rng([seed, run])
+        rng = stream.generator(run)
         rewards = pay(rng, (horizon, n_arms))
         state = policy.start(n_arms, horizon, int(rng.integers(2**63)))
         loop(parameters, *state, np.arange(n_arms), rewards, rng, np.empty(horizon, np.int64))
