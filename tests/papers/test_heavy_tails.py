@@ -35,6 +35,10 @@ def test_one_in_a_hundred_is_an_outlier():
     assert heavy_tails.outliers(0.005, 0.7) == pytest.approx(70)
     assert heavy_tails.outliers(0.5, 0.7) == 0.7
     assert heavy_tails.higher_outliers(0.5, 0.7) == pytest.approx(1.2)
+    assert heavy_tails.latency(0.0, 0.7) == -1.0
+    assert heavy_tails.lower_latency(0.5, 0.7) == pytest.approx(-0.8 * 2 ** (2 / 3))
+    assert [heavy_tails.more_revenue(u, -2.0) for u in (0.045, 0.055)] == [1.0, 0.0]
+    assert [heavy_tails.revenue(u, -2.0) for u in (0.035, 0.045)] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("raw", [True, False])
@@ -55,8 +59,8 @@ def test_moments_are_those_of_the_laws(raw):
 
 def test_robust_ucb_is_told_the_larger_moment_and_run_where_it_is_known():
     truncated = heavy_tails.robust_ucb("Robust-UCB-truncated", "Pareto 1.5")
-    assert truncated.eps == 0.4
-    assert truncated.u == pytest.approx(1.5 / 0.1)
+    assert truncated.eps == 0.2
+    assert truncated.u == pytest.approx(1.5 / 0.3)
     assert heavy_tails.policy_of("Robust-UCB-median", "stable 1.3") is None
     played = [heavy_tails.policy_of(name, "Gaussian") for name in heavy_tails.POLICIES]
     assert None not in played
@@ -64,8 +68,8 @@ def test_robust_ucb_is_told_the_larger_moment_and_run_where_it_is_known():
 
 @pytest.mark.full
 @pytest.mark.parametrize("problem", ["Student t 1.2", "Pareto 1.2", "stable 1.3", "Gaussian, 1 % outliers"])
-def test_fe_trimmed_has_a_tenth_of_the_regret_of_fe_with_heavy_tails(problem):
-    """100 runs of 20,000 steps; FE's own regret varies much, so only its lower end is taken."""
+def test_fe_trimmed_has_less_regret_than_fe_with_heavy_tails(problem):
+    """100 runs of 20,000 steps, at 2 and 3 standard errors."""
     environment = heavy_tails.problems()[problem]
     policies = {name: heavy_tails.policy_of(name, problem) for name in ("FE-Trimmed", "FE-Anytime")}
     regret = br.simulate(environment, policies, 20_000, 100, workers=2).dataset["regret"].to_numpy()[:, :, -1]

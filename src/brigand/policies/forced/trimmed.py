@@ -16,12 +16,13 @@ down leaves out fewer where rewards are few: where they are skewed to the right,
 pulled more.)
 
 **What is as rare as a is not seen.** Of rewards that are 0 but for a share less than a, the trimmed mean is
-0: Bernoulli arms with means of less than a are all equal as long as a is not less, for c = 1 and means of
-5 % up to t = e^20. Where rewards are bounded, take FE.
+0: Bernoulli arms with means of 5 % are nearly always equal up to about t = e^16, for c = 1. Where rewards are
+bounded, take FE.
 
-An arm that is pulled only when it is forced has about (log t)^2 rewards, fewer than 1349 after 2^53 steps: it
-forgets next to nothing. The estimate of an arm that is pulled all the time is that of its last 1024 rewards,
-and does not become more exact than that.
+With the default sequence, an arm that is pulled only when it is forced has about (log t)^2 rewards, fewer
+than 1349 after 2^53 steps: it forgets next to nothing. The estimate of an arm that is pulled all the time is
+that of its last 1024 rewards, and does not become more exact than that. So regret is in the end linear in T,
+which shows for gaps below about sigma / 10.
 
 Source
 ------
