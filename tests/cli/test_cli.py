@@ -58,6 +58,28 @@ def test_cite_prints_the_papers_of_the_policies_named():
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(
+    ("figure", "horizon", "runs", "words"),
+    [
+        ("horizon", 1000, 20, ["1,000"]),
+        ("delays", 200, 20, [" 0 ", " 10 ", " 30 ", " 100 "]),
+        ("worst-case", 10_000, 20, ["slope"]),
+        ("stuck", 1000, 100, ["gap 0.5"]),
+        ("changing", 5000, 4, ["FE-Restart", "nothing changes"]),
+        ("heavy-tails", 200, 4, ["stable 1.3"]),
+    ],
+)
+def test_the_studies_that_are_not_the_papers_run(tmp_path, figure, horizon, runs, words):
+    options = ["--figure", figure, "--horizon", str(horizon), "--runs", str(runs)]
+    done = brigand("paper", *options, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / f"{figure}.png").stat().st_size > 1000
+    assert {"nc", "csv", "svg", "pdf"} <= {path.suffix[1:] for path in tmp_path.iterdir()}
+    for word in words:
+        assert word in done.stdout
+
+
+@pytest.mark.full
 def test_paper_writes_every_figure_with_its_data(tmp_path):
     done = brigand("paper", *QUICK, "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -175,52 +197,3 @@ def test_tune_prints_the_winner_as_python(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "br.ForcedExploration(br." in done.stdout
     assert (tmp_path / "tuning.png").stat().st_size > 1000
-
-
-@pytest.mark.full
-def test_the_horizon_study_runs(tmp_path):
-    done = brigand("paper", "--figure", "horizon", "--horizon", "1000", "--runs", "20", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "horizon.png").stat().st_size > 1000
-    assert "1,000" in done.stdout
-
-
-@pytest.mark.full
-def test_the_study_of_changing_rewards_runs(tmp_path):
-    done = brigand("paper", "--figure", "changing", "--horizon", "5000", "--runs", "4", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "FE-Restart" in done.stdout
-    assert "nothing changes" in done.stdout
-    assert (tmp_path / "changing.png").stat().st_size > 1000
-
-
-@pytest.mark.full
-def test_the_study_of_heavy_tails_runs(tmp_path):
-    done = brigand("paper", "--figure", "heavy-tails", "--horizon", "200", "--runs", "4", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "stable 1.3" in done.stdout
-    assert (tmp_path / "heavy-tails.png").stat().st_size > 1000
-
-
-@pytest.mark.full
-def test_the_study_of_stuck_runs_runs(tmp_path):
-    done = brigand("paper", "--figure", "stuck", "--horizon", "1000", "--runs", "100", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "gap 0.5" in done.stdout
-    assert (tmp_path / "stuck.png").stat().st_size > 1000
-
-
-@pytest.mark.full
-def test_the_study_of_the_worst_gap_runs(tmp_path):
-    done = brigand("paper", "--figure", "worst-case", "--horizon", "10000", "--runs", "20", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "worst-case.png").stat().st_size > 1000
-    assert "slope" in done.stdout
-
-
-@pytest.mark.full
-def test_the_study_of_delays_runs(tmp_path):
-    done = brigand("paper", "--figure", "delays", "--horizon", "200", "--runs", "20", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "delays.png").stat().st_size > 1000
-    assert {"0", "10", "30", "100"} <= set(done.stdout.replace(",", "").split())

@@ -5,6 +5,7 @@ import pytest
 
 import brigand as br
 from brigand.papers import changing
+from brigand.papers.slope import slope_of
 
 
 def test_problems_are_those_that_are_named():
@@ -45,10 +46,10 @@ def test_the_best_policy_is_chosen_by_other_runs_than_those_that_count():
 
 def test_slopes_are_those_of_powers():
     x = np.log([10.0, 100.0, 1000.0])
-    slope, error = changing.slope_of(x, 2.0 * np.exp(0.3 * x), np.full(3, 0.1))
+    slope, error = slope_of(x, 2.0 * np.exp(0.3 * x), np.full(3, 0.1))
     assert slope == pytest.approx(0.3)
     assert 0 < error < 0.1
-    assert np.isnan(changing.slope_of(x[:1], np.ones(1), np.ones(1))[0])
+    assert np.isnan(slope_of(x[:1], np.ones(1), np.ones(1))[0])
 
 
 @pytest.mark.full

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import brigand as br
-from brigand.papers.worst_case import slope_of, worst
+from brigand.papers.worst_case import slope_at_the_end, worst
 from brigand.theory import Schedule, worst_case_floor
 from brigand.theory.worst_case import SHARE, below_zero, waited
 from strength import runs, some
@@ -85,10 +85,10 @@ def test_the_floor_is_below_what_is_measured(sequence):
 def test_slopes_are_those_of_powers():
     horizons = [10**e for e in range(3, 8)]
     mean = 3.0 * np.array(horizons, float) ** 0.7
-    slope, spread = slope_of(horizons, mean, 0.01 * mean)
+    slope, spread = slope_at_the_end(horizons, mean, 0.01 * mean)
     assert slope == pytest.approx(0.7)
     assert 0 < spread < 0.01
-    assert np.isnan(slope_of(horizons[:1], mean[:1], mean[:1])[0])
+    assert np.isnan(slope_at_the_end(horizons[:1], mean[:1], mean[:1])[0])
 
 
 def test_a_sequence_that_depends_on_the_run_is_refused():

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.ticker
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from brigand.figures import style
+from brigand.figures.dots import dots
 from brigand.figures.text import typed
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ def changing(data: xr.Dataset) -> Figure:
     with mpl.rc_context(style.STYLE):
         figure = style.new_figure(12.0, 4.8)
         left, *others = figure.subplots(1, 4, width_ratios=[1.5, 1, 1, 1])
-        _by_problem(left, data)
+        places = dots(left, data)
+        left.set_yticks(places, [str(name) for name in data["problem"].to_numpy()], fontsize=8)
+        left.set_xlabel("pseudo-regret at T")
+        left.legend(loc="upper center", bbox_to_anchor=(0.4, -0.16), ncols=2, fontsize=7)
         labels = {
             "length": "horizon T, with 4 changes",
             "change": f"changes in {data.attrs['fixed']:,} steps",
@@ -36,36 +39,6 @@ def changing(data: xr.Dataset) -> Figure:
             f"Rewards that change: means of {data.attrs['runs']:,} runs or a quarter", fontsize=10
         )
         return figure
-
-
-def _by_problem(axes: Axes, data: xr.Dataset) -> None:
-    problems = [str(name) for name in data["problem"].to_numpy()]
-    places = np.arange(len(problems))[::-1]
-    policies = data["policy"].to_numpy()
-    for i, name in enumerate(policies):
-        color, _, marker = style.line(i)
-        row = data.sel(policy=name)
-        height = places + 0.36 - 0.72 * i / max(len(policies) - 1, 1)
-        bars = np.stack((row["mean"] - row["low"].clip(min=1), row["high"] - row["mean"]))
-        axes.errorbar(
-            row["mean"],
-            height,
-            xerr=np.maximum(bars, 0),
-            color=color,
-            marker=marker,
-            markersize=4,
-            markerfacecolor=color if i == 0 else "white",
-            linestyle="none",
-            capsize=1.5,
-            label=typed(str(name)),
-        )
-    for place in places[:-1]:
-        axes.axhline(place - 0.5, color="0.85", linewidth=0.8)
-    axes.set_yticks(places, problems, fontsize=8)
-    axes.set_xscale("log")
-    axes.set_xlabel("pseudo-regret at T")
-    axes.grid(axis="y", visible=False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.16), ncols=2, fontsize=7)
 
 
 def _by_size(axes: Axes, data: xr.Dataset, axis: str) -> None:

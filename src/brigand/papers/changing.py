@@ -17,6 +17,7 @@ from brigand.environments.continuous import Gaussian
 from brigand.environments.environment import Environment
 from brigand.environments.instances import random_environment
 from brigand.papers.besson import HORIZONS, piecewise
+from brigand.papers.slope import slope_of
 from brigand.policies.base import Policy
 from brigand.policies.changes.ada_iltcb import AdaILTCB
 from brigand.policies.changes.cusum_ucb import CUSUMUCB
@@ -291,16 +292,6 @@ def _interval(
     mean, error = found
     low, high = mean - 1.96 * error, mean + 1.96 * error
     return {f"{prefix}{key}": (dims, x) for key, x in (("mean", mean), ("low", low), ("high", high))}
-
-
-def slope_of(
-    x: NDArray[np.float64], mean: NDArray[np.float64], error: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return the slope of log mean over x, and its standard error."""
-    if len(x) < 2:
-        return np.nan, np.nan
-    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    return float(weights @ np.log(mean)), float(np.sqrt(((weights * error / mean) ** 2).sum()))
 
 
 def draw_study(data: xr.Dataset) -> Figure:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from brigand.environments.continuous import Gaussian
 from brigand.environments.environment import Environment
+from brigand.papers.slope import slope_of
 from brigand.policies.forced.forced_exploration import ForcedExploration
 from brigand.policies.forced.sequences import Constant, ExplorationSequence, Exponential, Linear, Power
 from brigand.simulation.run import simulate
@@ -106,7 +107,7 @@ def study(
         floor[s, h] = worst_case_floor(sequences[s], horizons[h])
         if progress is not None:
             progress(done + 1, len(jobs))
-    slope, spread = np.array([slope_of(horizons, *pair) for pair in zip(mean, error, strict=True)]).T
+    slope, spread = np.array([slope_at_the_end(horizons, *pair) for pair in zip(mean, error, strict=True)]).T
     dims = ("sequence", "horizon")
     return xr.Dataset(
         {
@@ -124,17 +125,12 @@ def study(
     )
 
 
-def slope_of(
+def slope_at_the_end(
     horizons: list[int], mean: NDArray[np.float64], error: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Return the slope of log mean over log T at the last four horizons, and its standard error."""
     at = np.flatnonzero(np.isfinite(mean))[-4:]
-    if len(at) < 2:
-        return np.nan, np.nan
-    x = np.log([horizons[i] for i in at])
-    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    slope = float(weights @ np.log(mean[at]))
-    return slope, float(np.sqrt(((weights * error[at] / mean[at]) ** 2).sum()))
+    return slope_of(np.log([horizons[i] for i in at]), mean[at], error[at])
 
 
 def draw_study(data: xr.Dataset) -> Figure:
