@@ -52,6 +52,7 @@ def worst_case(data: xr.Dataset) -> Figure:
         axes.set_ylabel("pseudo-regret at T, on the worst gap")
         axes.legend(fontsize=7)
         figure.suptitle(
-            f"FE on the worst of seven gaps, two arms, {data.attrs['runs']:,} runs a point", fontsize=10
+            f"FE on the worst of seven gaps, two arms, {data.attrs['runs']:,} runs a point, or a third",
+            fontsize=10,
         )
         return figure

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 SEQUENCES: dict[str, tuple[ExplorationSequence, int]] = {
     "r^(1/4)": (Power(0.25), 6),
     "r^(1/2)": (Power(0.5), 8),
-    "FE-Linear": (Linear(), 9),
-    "FE-Constant": (Constant(), 9),
+    "FE-Linear": (Linear(), 12),
+    "FE-Constant": (Constant(), 12),
     "FE-Exp": (Exponential(), 12),
 }
 """With the exponent of the largest T: a run takes as long as it has rounds."""
 FIRST = 3
 RUNS = 1_600
+MANY, FEWER = 100_000, 3
+"""Where a run has so many rounds or more, so many times fewer runs are made."""
 CHOOSING = 16
 """The worst gap is chosen by so many times fewer runs; those that count are others."""
 FACTORS = (0.25, 0.5, 0.7, 1.0, 2.0, 4.0)
@@ -46,6 +48,7 @@ def worst(
 ) -> tuple[float, ...]:
     """Return the mean regret on the worst of the gaps, its standard error, and that gap."""
     rounds = int(Schedule(sequence, 2, horizon).rounds([horizon])[0])
+    runs = max(runs // FEWER, 2) if rounds >= MANY else runs
     problems = {1.0: Environment.stationary([Gaussian(0, 0), Gaussian(-1, 0)])}
     for factor in FACTORS:
         gap = factor / np.sqrt(rounds)
