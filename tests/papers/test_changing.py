@@ -67,6 +67,7 @@ def test_fe_restart_has_less_regret_than_others_that_are_told_more(name):
     assert ours < theirs - 4 * spread
 
 
+@pytest.mark.full
 def test_what_restarts_though_nothing_changes_is_counted():
     found = changing.restarts("Gaussian, 2 arms", 1_000, 20, 0)
     assert found.shape == (20,)

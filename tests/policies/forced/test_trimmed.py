@@ -214,7 +214,6 @@ def test_the_estimate_approaches_the_mean_of_pareto_rewards():
             _, state = play(br.TrimmedForcedExploration(c=0.25), rewards, compiled=True)
             estimates.append(state.arms["mean"][0])
         bias[n] = 3 - np.median(estimates)
-    print(bias)
     assert bias[100] > bias[2000] > bias[40_000] > 0
 
 

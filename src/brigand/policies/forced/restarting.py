@@ -201,6 +201,7 @@ def place_among(
 
 @kernel
 def no_evidence(arms: Table, arm: int) -> None:
+    """Let the arm's evidence begin anew."""
     arms[arm]["up_small"] = 0.0
     arms[arm]["up_large"] = 0.0
     arms[arm]["down_small"] = 0.0
