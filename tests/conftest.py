@@ -109,7 +109,8 @@ def group(nodeid):
 
 @functools.cache
 def makes_once(path):
-    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    return 'scope="module"' in text or "@functools.cache" in text
 
 
 @pytest.fixture(autouse=True)

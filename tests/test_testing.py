@@ -389,7 +389,7 @@ BAD = [
 ]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("policy", "name", "why"), BAD, ids=[f"{type(p).__name__}-{n}" for p, n, _ in BAD])
 def test_a_bad_policy_fails_its_check_with_the_reason(policy, name, why):
     with pytest.raises(AssertionError, match=why) as caught:

@@ -58,6 +58,7 @@ def stopped(path, after):
         run_study(path, path.parent / "out", workers=1, progress=stop)
 
 
+@pytest.mark.full
 def test_what_is_not_complete_is_said_and_left_out(path):
     assert "holds no study" in run(path, "status", "out").stderr
     stopped(path, 5)

@@ -64,7 +64,7 @@ policies: [Random, {name: "x[lr=0.1] :smile:", policy: Random}]
 """
 
 
-@pytest.mark.every(3)
+@pytest.mark.full
 @pytest.mark.parametrize("out", ["exp[lr=0.1]", "[red]a[/red]", "a b:smile:"])
 def test_names_and_paths_are_printed_as_they_are(tmp_path, out):
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")

@@ -129,6 +129,7 @@ def test_a_deadline_holds_whatever_hangs():
             client.ask("button")
 
 
+@pytest.mark.full
 def test_one_connection_that_hangs_leaves_time_for_another():
     transport, seen = hanging(1)
     with Client(URL, transport=transport, timeout=2.0) as client:

@@ -8,6 +8,8 @@ import asyncio
 import concurrent.futures
 import math
 
+import pytest
+
 from brigand.client import AsyncClient, Client
 from client.stub import KEY, Faults, Service
 from strength import runs
@@ -59,6 +61,7 @@ def check(service, results, n):
     assert len(service.decisions) < 1.5 * n
 
 
+@pytest.mark.full
 def test_tasks_do_too():
     service = Service(Faults(1, often=4))
     service.bandits["button"] = ["red", "green"]

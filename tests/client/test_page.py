@@ -57,6 +57,7 @@ def test_the_python_of_the_page(service, tmp_path):
     assert service.requests[0][3]["unit"] == "user-123"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_the_javascript_of_the_page(service, tmp_path):
     client, page = blocks("js")

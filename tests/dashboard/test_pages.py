@@ -421,6 +421,7 @@ def test_pages_alone_change_nothing_and_are_for_this_machine(alone, strange):
     assert alone.get("/sign-in").headers["location"] == "/"
 
 
+@pytest.mark.full
 def test_a_service_in_memory_has_pages_too():
     with served(None) as service:
         person = Person(service)

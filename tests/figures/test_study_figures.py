@@ -233,6 +233,7 @@ def test_all_figures_that_make_sense_are_drawn(results):
     assert last.figure.legends[0].get_title().get_text() == "arms by mean gap over time, within each instance"
 
 
+@pytest.mark.full
 def test_a_policy_looks_the_same_in_every_figure_of_a_study_and_in_every_part(results):
     def looks(part, kinds):
         found = {}

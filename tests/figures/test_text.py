@@ -112,6 +112,7 @@ def test_a_study_is_drawn_and_reported_with_such_names(tmp_path):
     assert "\\$" not in page
 
 
+@pytest.mark.full
 def test_what_no_font_has_is_warned_of_once(tmp_path):
     figure = draw_curves(curves("緑のボタン", "赤"), "ボタン", "5 runs")
     with warnings.catch_warnings(record=True) as caught:

@@ -166,6 +166,7 @@ def scene_full_for_the_log(kind, folder):
     return outcomes
 
 
+@pytest.mark.full
 @pytest.mark.every(2)
 @both
 def test_a_disk_that_is_filled_by_the_log(warm, kind, tmp_path):
@@ -192,6 +193,7 @@ def scene_full_while_creating(kind, folder):
     return outcomes
 
 
+@pytest.mark.full
 @pytest.mark.every(2)
 @both
 def test_a_disk_that_is_full_while_a_bandit_is_made(warm, kind, tmp_path):

@@ -119,6 +119,7 @@ except br.InvalidValueError as error:
 """
 
 
+@pytest.mark.full
 def test_a_policy_of_a_script_is_not_stored(tmp_path):
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

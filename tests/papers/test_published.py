@@ -123,6 +123,7 @@ def test_rows_are_chosen_by_the_beginning_of_their_tables_title():
         published.rows(["Bessel"])
 
 
+@pytest.mark.full
 def test_each_row_is_stored_under_a_key_of_its_own():
     keys = [published._key(r) for r in published.rows()]
     assert len(set(keys)) == len(keys)

@@ -131,6 +131,7 @@ def test_it_ends_when_what_was_begun_has_ended(tmp_path, number):
     assert lines[-1]["message"].startswith("Finished")
 
 
+@pytest.mark.full
 def test_a_real_server_refuses_a_large_body(tmp_path):
     url = f"sqlite:///{tmp_path}/x.db"
     headers = {"Authorization": f"Bearer {keys.create(url, 'admin')}"}

@@ -129,6 +129,7 @@ def few(url):
     run(url, f"DROP ROLE {user}")
 
 
+@pytest.mark.full
 def test_a_server_that_has_no_connection_left_is_waited_for(few):
     with open_store(few, create=True) as store:
         bandit = store.create("x", "", "", [], None, 0.0).id

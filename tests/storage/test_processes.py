@@ -233,6 +233,7 @@ def test_a_fork_in_a_transaction_cannot_use_it_and_changes_nothing(made_file):
     assert steps(made_file) == [1, 2]
 
 
+@pytest.mark.full
 def test_a_fork_beside_threads_that_write_is_told_so(made_file):
     code = """
     import threading, warnings

@@ -197,6 +197,7 @@ def test_compare_prints_tables(results):
     assert isinstance(done.exception, br.UnknownNameError)
 
 
+@pytest.mark.full
 def test_plot_writes_the_figures_that_are_asked_for(results, tmp_path):
     done = brigand("plot", results.folder, "--figure", "final", "--out", tmp_path / "out")
     assert done.exit_code == 0

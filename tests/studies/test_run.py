@@ -239,6 +239,7 @@ def test_a_cluster_that_lacks_brigand(tmp_path, without):
             process.wait()
 
 
+@pytest.mark.full
 def test_a_cluster_that_is_not_there():
     pytest.importorskip("distributed")
     from brigand.studies import cluster

@@ -49,7 +49,7 @@ REWARDS = {
 }
 
 
-@settings(max_examples=runs(30, 150), deadline=None, derandomize=True)
+@settings(max_examples=runs(10, 150), deadline=None, derandomize=True)
 @given(
     alpha=st.sampled_from([0.1, 0.5, 1.0]),
     suspicion=st.sampled_from([0.3, 0.8, 1.5, math.inf]),
@@ -130,7 +130,7 @@ def test_every_choice_and_restart_follow_the_definition(
 )
 def test_false_alarms_are_at_most_as_often_as_is_proved(law, n_arms, alpha, n, room):
     """Within the first n rewards of each arm, whatever they are: one-sided at 4 standard errors each."""
-    number = runs(100, 1_000)
+    number = runs(40, 1_000)
     rng = np.random.default_rng(0)
     policy = br.RestartingForcedExploration(br.Constant(2), alpha=alpha, room=room)
     alarms = 0

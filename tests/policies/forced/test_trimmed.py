@@ -36,7 +36,7 @@ REWARDS = {
 SEQUENCES = st.sampled_from([br.AnytimeExponential(), br.Linear(2), br.Constant(9), br.Constant(math.inf)])
 
 
-@settings(max_examples=runs(30, 200), deadline=None, derandomize=True)
+@settings(max_examples=runs(8, 200), deadline=None, derandomize=True)
 @given(
     sequence=SEQUENCES,
     c=st.sampled_from([0.01, 0.3, 0.5, 0.7, 3.0]),
@@ -209,7 +209,7 @@ def test_the_estimate_approaches_the_mean_of_pareto_rewards():
     bias = {}
     for n in (100, 2_000, 40_000):
         estimates = []
-        for seed in range(50):
+        for seed in range(runs(8, 50)):
             rewards = np.random.default_rng(seed).pareto(1.5, (n, 1)) + 1
             _, state = play(br.TrimmedForcedExploration(c=0.25), rewards, compiled=True)
             estimates.append(state.arms["mean"][0])
@@ -251,7 +251,7 @@ def test_a_better_arm_is_found_where_the_plain_mean_is_fooled():
 
 def test_compiled_code_does_the_same():
     rng = np.random.default_rng(2)
-    rewards = rng.standard_t(1.5, (1500, 3)) + np.array([0.0, 0.0, 2.0])
+    rewards = rng.standard_t(1.5, (runs(500, 1500), 3)) + np.array([0.0, 0.0, 2.0])
     policy = br.TrimmedForcedExploration()
     plain, state = play(policy, rewards)
     compiled, same = play(policy, rewards, compiled=True)

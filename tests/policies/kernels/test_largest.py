@@ -58,7 +58,7 @@ def by_quadrature(laws, place):
 @pytest.mark.parametrize("kind", LAWS)
 def test_probabilities_sum_to_one(kind, compiled):
     rng = np.random.default_rng(1)
-    for _ in range(runs(20, 1000)):
+    for _ in range(runs(4, 1000)):
         laws = drawn(kind, rng)
         assert sum(compiled(laws, place) for place in range(len(laws))) == pytest.approx(1, abs=TOLERANCE)
 
