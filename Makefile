@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 PEERS := $(patsubst benchmarks/peers/%.txt,.peers/%/installed,$(wildcard benchmarks/peers/*.txt))
 
-.PHONY: demo test test-full test-lowest lint docs gallery release bench peers lock clean
+.PHONY: demo test test-full test-lowest lint audit docs gallery release bench peers lock clean
 
 demo: $(VENV)/installed  ## Reproduce the paper's figures into figures/
 	$(BIN)/brigand paper --out figures
@@ -28,6 +28,12 @@ lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# With an index that lists no vulnerabilities it fails, since then nothing is known of them.
+audit:  ## Look for known vulnerabilities in what CI installs
+	$(PYTHON) -m venv .peers/audit
+	.peers/audit/bin/python -m pip install --quiet pip-audit
+	.peers/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement requirements.lock
 
 # Warnings are errors: of Markdown, of references, of docstrings.
 docs: $(VENV)/installed-dev  ## Build the documentation site, and say where it is

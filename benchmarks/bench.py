@@ -11,6 +11,7 @@ import dashboards
 import evaluating
 import fleets
 import growth
+import keys
 import late_rewards
 import long_logs
 import many_pieces
@@ -29,7 +30,19 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "late", "peers", "start", "memory"),
-    *("live", "stores", "long", "studies", "logs", "evaluate", "replay", "http", "dashboard", "fleet"),
+    *(
+        "live",
+        "stores",
+        "long",
+        "studies",
+        "logs",
+        "evaluate",
+        "replay",
+        "http",
+        "keys",
+        "dashboard",
+        "fleet",
+    ),
 )
 
 
@@ -58,6 +71,7 @@ def main():
         "logs": lambda: reading.report(out),
         "replay": lambda: replays.report(out),
         "http": lambda: over_http.report(out),
+        "keys": lambda: keys.report(out),
         "fleet": lambda: fleets.report(out),
         "dashboard": lambda: dashboards.report(out),
     }
