@@ -20,6 +20,7 @@ import over_http
 import processes
 import reading
 import replays
+import segments
 import serving
 import skipping
 import speed
@@ -30,19 +31,8 @@ import stores
 
 PARTS = (
     *("speed", "plain", "growth", "skip", "late", "peers", "start", "memory"),
-    *(
-        "live",
-        "stores",
-        "long",
-        "studies",
-        "logs",
-        "evaluate",
-        "replay",
-        "http",
-        "keys",
-        "dashboard",
-        "fleet",
-    ),
+    *("live", "stores", "segments", "long", "studies", "logs", "evaluate", "replay"),
+    *("http", "keys", "dashboard", "fleet"),
 )
 
 
@@ -71,6 +61,7 @@ def main():
         "logs": lambda: reading.report(out),
         "replay": lambda: replays.report(out),
         "http": lambda: over_http.report(out),
+        "segments": lambda: segments.report(out),
         "keys": lambda: keys.report(out),
         "fleet": lambda: fleets.report(out),
         "dashboard": lambda: dashboards.report(out),

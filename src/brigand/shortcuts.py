@@ -105,10 +105,24 @@ def calls_directly() -> bool:
 
 
 def _entry(loop: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    types = tuple(numba.typeof(argument) for argument in arguments)
+    types = tuple(map(_typeof, arguments))
     loop.compile(types)
     found: Callable[..., Any] = loop.get_overload(types)
     return found
+
+
+def _typeof(argument: Any) -> Any:
+    """As `numba.typeof`, which finds the types of all fields of a table's rows again each time."""
+    if type(argument) is np.ndarray:
+        flags = argument.flags
+        if flags.c_contiguous and flags.aligned and flags.writeable:
+            return _typeof_table(argument.dtype, argument.ndim)
+    return numba.typeof(argument)
+
+
+@functools.cache
+def _typeof_table(dtype: np.dtype[Any], dimensions: int) -> Any:
+    return numba.typeof(np.empty((0,) * dimensions, dtype))
 
 
 # Handing a generator to a compiled loop.
