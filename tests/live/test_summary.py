@@ -1,5 +1,6 @@
 """What a bandit says of its arms and of its decisions: tables and reasons, against what was done."""
 
+import dataclasses
 import math
 import re
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import brigand as br
-from brigand.live import confidence, history as decisions
+from brigand.live import confidence, history as decisions, report
 from live.common import FE, MEANS, POLICIES, RANDOM, SW_FE, Clock, arms, fit, policy_for
 from stores import folder
 from strength import LIVE, some
@@ -193,6 +194,33 @@ def test_removed_arms_are_shown_where_wanted():
     everything = bandit.summary(removed=True)
     assert everything.drop(columns="in_service").equals(before)
     assert everything["in_service"].tolist() == [True, False, True]
+
+
+def test_means_over_time_are_those_of_the_log_and_see_through_rates_that_move():
+    """Two equal arms whose rate doubles, and b is shown less often then: its sample mean is too low."""
+    bandit, rng = br.Bandit(["a", "b", "c"], "Random", seed=0, horizon=5000), np.random.default_rng(0)
+    for step in range(4000):
+        late = step >= 2000
+        decision = bandit.ask(among=["a", "b"] if not late or rng.random() < 0.2 else ["a"])
+        bandit.tell(decision, float(rng.random() < (0.2 if late else 0.1)))
+    summary = bandit.summary(over_time=True)
+    assert summary.drop(columns=list(report.OVER_TIME)).equals(bandit.summary())
+    a, b, c = (summary.loc[name] for name in "abc")
+    assert a["mean"] - b["mean"] > 0.02
+    assert b["over_time_lower"] < a["over_time"] < b["over_time_upper"]
+    assert b["over_time_lower"] < 0.15 < b["over_time_upper"]
+    assert math.isnan(c["over_time"])
+    found = br.arm_means(bandit.log(), level=0.8).table()
+    assert bandit.summary(over_time=True, level=0.8)["over_time_lower"].iloc[0] == found["lower"].iloc[0]
+    assert bandit.summary(over_time=True, plain=True)[2]["over_time"] is None
+
+
+def test_means_over_time_of_decisions_without_propensities():
+    bandit = br.Bandit(["a", "b"], FE)
+    assert bandit.summary(over_time=True)["over_time"].isna().all()
+    bandit.record([("a", 0.5), ("b", -0.5), ("b", 0.9), ("b", 8), ("a", 1.5)] * 20)
+    found = br.arm_means(dataclasses.replace(bandit.log(), propensity=None)).table()
+    assert bandit.summary(over_time=True)["over_time"].tolist() == found["value"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,16 @@ def test_other_metrics_and_rewards_that_add_up(service):
     assert (row["metric"], row["told"], row["mean"]) == ("signup", 1, 1.0)
 
 
+def test_means_over_time(service):
+    path = made(service, "over time")
+    for reward in (1, 0, 1, 1) * 10:
+        asked = service("POST", f"{path}/ask").json()
+        service("POST", f"{path}/tell", json={"id": asked["id"], "reward": reward})
+    plain, more = (service("GET", f"{path}{end}").json()["arms"] for end in ("", "?over_time=true"))
+    assert all("over_time" not in row for row in plain)
+    assert max(row["over_time"] or 0 for row in more) > 0.5
+
+
 def test_pages(service):
     names = [f"page {number:02}" for number in range(5)]
     for name in names:

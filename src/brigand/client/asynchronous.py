@@ -336,9 +336,12 @@ class AsyncClient:
         """Delete a bandit, with all that was learned."""
         await self._call(calls.delete(bandit))
 
-    async def show(self, bandit: str) -> Row:
-        """Return a bandit's policy, status, arms with what is known of each, and metrics."""
-        return _row(await self._call(calls.get(bandit)))
+    async def show(self, bandit: str, *, over_time: bool = False) -> Row:
+        """Return a bandit's policy, status, arms with what is known of each, and metrics.
+
+        With `over_time`, also the arms' means over the time of the log: see `brigand.Bandit.summary`.
+        """
+        return _row(await self._call(calls.get(bandit, over_time=over_time or None)))
 
     async def arms(self, bandit: str) -> Names:
         """Return the names of the arms in service."""

@@ -687,6 +687,7 @@ class Bandit:
         level: float = 0.95,
         support: tuple[float, float] | None = None,
         removed: bool = False,
+        over_time: bool = False,
         plain: Literal[False] = False,
     ) -> pd.DataFrame: ...
     @overload
@@ -696,6 +697,7 @@ class Bandit:
         level: float = 0.95,
         support: tuple[float, float] | None = None,
         removed: bool = False,
+        over_time: bool = False,
         plain: Literal[True],
     ) -> list[dict[str, Any]]: ...
 
@@ -705,6 +707,7 @@ class Bandit:
         level: float = 0.95,
         support: tuple[float, float] | None = None,
         removed: bool = False,
+        over_time: bool = False,
         plain: bool = False,
     ) -> pd.DataFrame | list[dict[str, Any]]:
         """Return what is known of each arm, one row each; default values stand in for what is overdue.
@@ -718,6 +721,10 @@ class Bandit:
             outside of it is an error.
         removed : bool
             Also show arms that are out of service.
+        over_time : bool
+            Also give means over the time of the log (`brigand.arm_means` of `log`), which reads all of it.
+            `mean` is of the times at which an arm was shown: where rates and shares move together, these are
+            not the same for two arms, and that of an arm that began badly is too low.
         plain : bool
             Return a list of dicts that JSON can hold: None for numbers that are missing or infinite.
 
@@ -728,12 +735,19 @@ class Bandit:
             were default values), ``mean``, ``lower`` and ``upper`` (an interval that holds at every time,
             however arms are chosen and however often one looks: `brigand.live.confidence`), ``interval``
             (``"exact"`` if the rewards' range is known, else ``"asymptotic"``), ``explored`` and ``greedy``
-            (shares of its asks, see `Decision.explored`); with `removed` also ``in_service``. Where pandas is
-            not installed: a list of dicts.
+            (shares of its asks, see `Decision.explored`); with `removed` also ``in_service``; with
+            `over_time` also ``over_time``, ``over_time_lower`` and ``over_time_upper`` (an interval for one
+            look, without use of `support`), missing where the log does not tell. Where pandas is not
+            installed: a list of dicts.
         """
         columns = report.SUMMARY | ({"in_service": "bool"} if removed else {})
         self._settle_overdue()
         rows = report.summary(self, level, support, removed)
+        if over_time:
+            columns |= report.OVER_TIME
+            found = report.over_time(self.log(), level)
+            for row in rows:
+                row |= zip(report.OVER_TIME, found.get(row["arm"], 3 * (math.nan,)), strict=True)
         return list(map(plain_row, rows)) if plain else report.table(rows, columns)
 
     def gain(self, *, level: float = 0.95, support: tuple[float, float] | None = None) -> Gain:

@@ -5,6 +5,7 @@ Rows are plain dicts. Users get them as a data frame, or as they are where panda
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import math
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.live import confidence
+from brigand.logs.arm_means import arm_means
+from brigand.logs.log import Log
 
 Rows = list[dict[str, Any]]
 
@@ -31,6 +34,7 @@ SUMMARY = {
     "explored": "float64",
     "greedy": "float64",
 }
+OVER_TIME = {"over_time": "float64", "over_time_lower": "float64", "over_time_upper": "float64"}
 
 
 def table(rows: Rows, columns: dict[str, str]) -> Any:
@@ -56,6 +60,18 @@ def check_support(support: object) -> tuple[float, float] | None:
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise InvalidValueError(f"support must be (low, high) with low < high, not {support!r}.")
     return ends[0], ends[1]
+
+
+def over_time(log: Log, level: float) -> dict[str, tuple[float, float, float]]:
+    """Return, by arm, the mean over the log's time and its interval; nothing if the log tells none."""
+    checks.package("scipy.stats", "means over time need SciPy: pip install scipy.")
+    if log.propensity is not None and np.isnan(log.propensity).any():
+        log = dataclasses.replace(log, propensity=None)
+    try:
+        found = arm_means(log, level=level)
+    except InvalidValueError:  # it is empty, or has one arm, or one reward
+        return {}
+    return {mean.arm: (mean.value, mean.lower, mean.upper) for mean in found.means}
 
 
 def summary(bandit: Any, level: float, support: tuple[float, float] | None, removed: bool) -> Rows:

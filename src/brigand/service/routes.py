@@ -143,7 +143,7 @@ async def create(request: Request, body: schemas.NewBandit) -> Response:
     """Make a bandit."""
     service = service_of(request)
     await service.read(_create, service, body, _by(request))
-    return Answer(await service.of(body.name, lambda bandit: _shown(body.name, bandit)), 201)
+    return Answer(await service.of(body.name, lambda bandit: _shown(body.name, bandit, False)), 201)
 
 
 def _create(service: Service, body: schemas.NewBandit, by: str | None) -> None:
@@ -169,17 +169,17 @@ async def bandits(request: Request, after: str | None = None, limit: Limit = 100
 
 
 @router.get("/v1/bandits/{name:quoted}", response_model=schemas.Shown, **needs(READ, *OF_ONE))
-async def show(request: Request, name: Name) -> Response:
-    """Show a bandit: what is known of each arm, and of other metrics."""
-    return Answer(await service_of(request).of(name, lambda bandit: _shown(name, bandit)))
+async def show(request: Request, name: Name, over_time: bool = False) -> Response:
+    """Show a bandit: what is known of each arm, and of other metrics; also means over the time of its log."""
+    return Answer(await service_of(request).of(name, lambda bandit: _shown(name, bandit, over_time)))
 
 
-def _shown(name: str, bandit: Bandit) -> dict[str, Any]:
+def _shown(name: str, bandit: Bandit, over_time: bool) -> dict[str, Any]:
     return {
         "name": name,
         "policy": bandit.policy.to_json(),
         "status": bandit.status,
-        "arms": bandit.summary(plain=True),
+        "arms": bandit.summary(plain=True, over_time=over_time),
         "metrics": bandit.metrics(plain=True),
     }
 
