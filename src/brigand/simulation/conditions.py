@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.environments.discrete import FiniteSupport
 from brigand.environments.distribution import Distribution
+from brigand.environments.draw import GEOMETRIC, NORMALS
 from brigand.environments.environment import CompiledEnvironment, Environment, as_distribution
 from brigand.environments.functions import FunctionReward
 from brigand.environments.moving import CompiledMoving, Moving
@@ -168,19 +169,18 @@ class Conditions(Spec):
         for name, part in parts.items():
             if isinstance(part, tuple) and len(part) != n_arms:
                 raise InvalidValueError(f"{name} is given for {len(part)} arms, but there are {n_arms}.")
-        if self.arms is not None:
-            for step in sorted({1, *self.arms.changes}):
-                if step <= horizon and not self.arms.there(step).any():
-                    raise InvalidValueError(f"no arm is there at step {step}.")
-                if (
-                    step <= horizon
-                    and environment.regret_kind != "dynamic"
-                    and not self.arms.there(step).all()
-                ):
-                    raise InvalidValueError(
-                        f"{environment.regret_kind} regret of {type(environment).__name__} needs all arms at "
-                        f"all steps, but not all are there at step {step}: no benchmark is defined."
-                    )
+        if self.arms is None:
+            return
+        steps = [step for step in sorted({1, *self.arms.changes}) if step <= horizon]
+        for step in steps:
+            if not self.arms.there(step).any():
+                raise InvalidValueError(f"no arm is there at step {step}.")
+        for step in steps:
+            if environment.regret_kind != "dynamic" and not self.arms.there(step).all():
+                raise InvalidValueError(
+                    f"{environment.regret_kind} regret of {type(environment).__name__} is defined only where "
+                    f"all arms are there, and not all are at step {step}."
+                )
 
     def check_policy(self, name: str, policy: Policy) -> None:
         """Refuse a policy that cannot put a reward in the place of another, where it would have to.
@@ -219,6 +219,7 @@ class Delivery(NamedTuple):
     table: NDArray[np.float64]
     uses_uniform: bool
     uses_normal: bool
+    uses_exponential: bool
     lost: NDArray[np.float64]
     loses: bool
     batch: int
@@ -269,12 +270,15 @@ def delivery_of(conditions: Conditions, n_arms: int) -> Delivery:
     delays = delay if isinstance(delay, tuple) else (_delay(delay),) * n_arms
     late = Environment.stationary(delays)
     compiled = late.compiled
+    geometric = compiled.laws["kind"] == GEOMETRIC
+    uniform = ~(geometric | np.isin(compiled.laws["kind"], NORMALS))
     lost = np.broadcast_to(np.asarray(conditions.lost, float), n_arms).copy()
     return Delivery(
         compiled.laws[0],
         compiled.table,
-        compiled.uses_uniform,
+        bool(uniform.any()),
         compiled.uses_normal,
+        bool(geometric.any()),
         lost,
         bool(lost.any()),
         conditions.batch,

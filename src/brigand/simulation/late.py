@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.environments.draw import draw
+from brigand.environments.draw import GEOMETRIC, draw
 from brigand.environments.functions import paying
 from brigand.environments.moving import Moving, reward_about
 from brigand.errors import InvalidValueError
@@ -51,6 +51,17 @@ def chain(pulls: Table, first: int) -> None:
     for i in range(first, len(pulls)):
         pulls[i]["next"] = i + 1
     pulls[len(pulls) - 1]["next"] = -1
+
+
+@jit.kernel
+def delay_by(law: Any, table: Any, uniform: float, normal: float, exponential: float) -> float:
+    """Return how many steps late a reward is; fractions are still to be rounded down.
+
+    A geometric delay is an exponential one, rounded down: NumPy draws it sooner than a logarithm is taken.
+    """
+    if law["kind"] == GEOMETRIC:
+        return float(law["a"]) * exponential
+    return draw(law, table, uniform, normal)
 
 
 @functools.cache
@@ -114,6 +125,7 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
         normals = np.zeros(BLOCK)
         delay_uniforms = np.zeros(BLOCK)
         delay_normals = np.zeros(BLOCK)
+        delay_exponentials = np.zeros(BLOCK)
         losses = np.ones(BLOCK)
         counts = np.zeros(gaps.shape, np.int64)
         sums = np.zeros(states.shape[1])  # of the rewards that came, and
@@ -172,6 +184,8 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
                             delay_uniforms[i] = delay_rng.random()
                         if delivery.uses_normal:
                             delay_normals[i] = delay_rng.standard_normal()
+                        if delivery.uses_exponential:
+                            delay_exponentials[i] = delay_rng.standard_exponential()
                         if delivery.loses:
                             losses[i] = delay_rng.random()
                     candidates = there[phase, : sizes[phase]]
@@ -200,7 +214,9 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
                             counts[phase, arm] += 1
                         block += reward
                         law = delivery.laws[arm]
-                        delay = draw(law, delivery.table, delay_uniforms[i], delay_normals[i])
+                        delay = delay_by(
+                            law, delivery.table, delay_uniforms[i], delay_normals[i], delay_exponentials[i]
+                        )
                         is_lost = losses[i] < delivery.lost[arm]
                         since += 1
                         waits = is_lost or delay >= 1.0 or since < delivery.batch
