@@ -242,6 +242,12 @@ def test_policies_and_workers_change_nobody_elses_numbers():
     assert (whole.dataset["method"] == "late").all()
 
 
+def test_the_oracle_pulls_the_best_arm_that_is_there():
+    conditions = br.Conditions(arms=br.Arrivals([1, 1, 100, 200], [250, None, 180, None]), delay=3)
+    for world in (ARMS, WORLDS["restless"]):
+        assert (runner_of(br.oracle(), conditions, environment=world).run([0]).regret == 0).all()
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("world", WORLDS)
 def test_policies_and_workers_change_nobody_elses_numbers_where_means_move(world):

@@ -128,6 +128,20 @@ def test_a_policy_that_pulls_the_best_arm_of_each_step_has_no_dynamic_regret():
     assert found.regret[0, -1] == pytest.approx(0.8 if found.pulls[0, 0, 1] else 0.78, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in WORLDS if isinstance(WORLDS[name], br.Restless)])
+def test_the_oracle_pulls_the_best_arm_of_each_step(name):
+    world = WORLDS[name]
+    oracle = br.oracle().informed(world)
+    assert type(oracle).from_json(oracle.to_json()) == oracle
+    found = runner(world, br.oracle()).run((0, 1)).regret
+    if world.regret_kind == "dynamic":
+        assert (found == 0).all()
+    else:
+        best_arm = world.table(STEPS).cumsum(axis=0).max(axis=1)
+        expected = best_arm - world.table(STEPS).max(axis=1).cumsum()
+        np.testing.assert_allclose(found[0], expected[np.array(CHECKPOINTS) - 1], atol=1e-12)
+
+
 def test_static_regret_is_against_one_arm():
     world = br.Restless.of_rewards([[1, 0], [0, 1], [1, 0], [0, 1]])
     found = runner(world, br.ForcedExploration(br.Constant(0)), 4).run((0, 1, 2, 3))
@@ -142,7 +156,10 @@ SOME = {"x": POLICIES["FE"]}
 REFUSED = {
     "skip": (lambda: br.simulate(WORLDS["bernoulli"], SOME, 9, 1, method="skip"), "skipped in Restless"),
     "rare": (lambda: br.rare_regret(WORLDS["bernoulli"], POLICIES["FE"], 99), "skipped in Restless"),
-    "oracle": (lambda: br.simulate(WORLDS["bernoulli"], {"x": br.oracle()}, 9, 1), "Restless has none"),
+    "oracle": (
+        lambda: br.simulate(WORLDS["rising"], {"x": br.oracle()}, 9, 1),
+        "in Rested depends on what was pulled",
+    ),
     "short": (lambda: br.simulate(WORLDS["table"], SOME, 121, 1), "120 rows, too few for a horizon of 121"),
     "range": (lambda: br.simulate(WORLDS["uniform"], {"x": br.KLUCB()}, 9, 1), "arm 0 of Restless"),
     "bounds": (lambda: br.theory.bounds(WORLDS["rotting"], POLICIES["UCB"], 99), "must be an Environment"),

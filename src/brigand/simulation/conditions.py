@@ -4,6 +4,10 @@ At step t an arm is chosen among those that are there, and pulled. Its reward co
 d = 0, 1, ...: with d = 0 it is learned before the choice of step t + 1, as in a plain simulation. Arms may be
 chosen in batches: what has come is learned after the last step of a batch, in the order in which it came; of
 what came at the same step, the reward of the earlier pull first.
+
+A reward is that of its pull, whenever it comes: in `Restless` it is drawn with the means of the step of the
+pull, and in `Rested` with the mean of the arm after as many pulls as had been made of it then, whether their
+rewards were known or not.
 """
 
 from __future__ import annotations
