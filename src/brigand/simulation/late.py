@@ -132,12 +132,8 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
         told = np.zeros(states.shape[1], np.int64)  # their number: what is imputed
         horizon = checkpoints[-1]
         turn = len(slots) - 1
-        laws, table, uses_uniform, uses_normal = (
-            world.laws,
-            world.table,
-            world.uses_uniform,
-            world.uses_normal,
-        )
+        laws, table = world.laws, world.table
+        uses_uniform, uses_normal = world.uses_uniform, world.uses_normal
         if moves:
             means, best, noise, by_pulls = world.means, world.best, world.noise, world.by_pulls
             loads, persistence, uses_shared = world.loads, world.persistence, world.uses_shared

@@ -5,7 +5,7 @@ Rule
 `UniformRandom` pulls a uniformly random arm at every step: its regret is T times the mean gap. `Oracle`
 always pulls the arm with the largest mean of the step: its dynamic regret is 0, and its static regret, which
 is against one arm, at most 0. It breaks ties uniformly. Where means depend on what was pulled before
-(`Rested`) the best arm of a step is not the best policy, and `Oracle` is refused.
+(`Rested`) the best arm of a step is not known beforehand, and `Oracle` is refused.
 
 Source
 ------
