@@ -7,13 +7,14 @@ import pytest
 from scipy import stats
 
 import brigand as br
-from brigand.environments.draw import draw
+from brigand.environments.draw import GEOMETRIC, draw
 from brigand.rng import Stream
 from brigand.simulation import late
 from brigand.simulation.conditions import delivery_of
 from brigand.simulation.late import LateRunner
 from brigand.simulation.plan import make_plan
 from brigand.simulation.step import Runner
+from simulation.paid import Paid
 from strength import full, runs, some
 
 T = 300
@@ -50,6 +51,23 @@ CASES = [
     for case, given in CONDITIONS.items()
     if entry.corrects or given.get("pending") != "imputed"
 ]
+LEVELS = br.SeasonalMeans([0.5, 0.4, 0.5, 0.6], [0.3, 0.2, 0.4, 0.1], 70, [0, 0.25, 0.5, 0.7])
+WORLDS = {
+    "restless": br.Restless(LEVELS, ["bernoulli", None, br.Uniform(-0.1, 0.1), br.Gaussian(0, 0.1)]),
+    "static": br.Restless(LEVELS, "exponential", "static"),
+    "shared": br.Restless(LEVELS, None, shared=br.SharedNoise([1, -0.5, 0, 0.1], 0.9)),
+    "rotting": br.Rested(br.PowerMeans([1.0, 0.8, 0.6, 0.7], [0.5, 0.1, 0.0, 0.2])),
+    "rising": br.Rested(br.SaturatingMeans([1.0, 0.8, 0.6, 0.3], [0.01, 0.02, 0.5, 1]), br.Gaussian(0, 0.2)),
+}
+UNBOUNDED = {name: br.CATALOGUE[name] for name in ("FE-Linear", "SW-FE-Exp", "UCB1-sigma")}
+WORLD_CASES = [
+    (policy, case, world)
+    for policy, entry in UNBOUNDED.items()
+    for case, given in CONDITIONS.items()
+    if entry.corrects or given.get("pending") != "imputed"
+    for world in WORLDS
+    if "arms" not in given or WORLDS[world].regret_kind == "dynamic"
+]
 
 
 def runner_of(policy, conditions, runner=LateRunner, environment=ARMS):
@@ -61,14 +79,34 @@ def runner_of(policy, conditions, runner=LateRunner, environment=ARMS):
     return made
 
 
-def defined(policy, conditions, replication):
-    """Play one run by the definition, step by step: return the arms, and for each what was told after it."""
-    delivery, n_arms = delivery_of(conditions, ARMS.n_arms), ARMS.n_arms
-    rewards, choices, delays = (Stream(7, spec).generator(replication) for spec in (ARMS, policy, conditions))
+class Delays:
+    """The delays and losses of one run, by their definition: call it at each step, with the arm."""
+
+    def __init__(self, conditions, replication, n_arms=4):
+        self._delivery, self._rng = (
+            delivery_of(conditions, n_arms),
+            Stream(7, conditions).generator(replication),
+        )
+
+    def __call__(self, arm):
+        """Return the delay, and whether the reward is lost."""
+        delivery, law = self._delivery, self._delivery.laws[arm]
+        uniform = self._rng.random() if delivery.uses_uniform else 0.0
+        normal = self._rng.standard_normal() if delivery.uses_normal else 0.0
+        exponential = self._rng.standard_exponential() if delivery.uses_exponential else 0.0
+        delay = law["a"] * exponential  # of a geometric one
+        if law["kind"] != GEOMETRIC:
+            delay = draw(law, delivery.table, uniform, normal)
+        return math.floor(delay), delivery.loses and self._rng.random() < delivery.lost[arm]
+
+
+def defined(policy, conditions, replication, world=ARMS):
+    """Play one run by the definition, step by step: return the arms, and what was paid."""
+    n_arms, choices = world.n_arms, Stream(7, policy).generator(replication)
     parameters = policy.parameters(n_arms, T)
     state = policy.start(n_arms, T, int(choices.integers(2**63)))
     kernels = policy.kernels
-    laws, table, *_ = ARMS.compiled
+    pay, delay_of = Paid(world, 7, replication, T), Delays(conditions, replication)
     pending, chosen, told = [], [], [[] for _ in range(n_arms)]
     for step in range(1, T + 1):
         there = np.ones(n_arms, bool) if conditions.arms is None else conditions.arms.there(step)
@@ -78,13 +116,8 @@ def defined(policy, conditions, replication):
             kernels.miss(parameters, *state, absent)
         kernels.pull(parameters, *state, arm)
         chosen.append(arm)
-        uniform = rewards.random()  # this environment needs both in each phase
-        normal = rewards.standard_normal() if ARMS.compiled.uses_normal else 0.0
-        reward = draw(laws[int(step >= 140), arm], table, uniform, normal)
-        uniform = delays.random() if delivery.uses_uniform else 0.0
-        normal = delays.standard_normal() if delivery.uses_normal else 0.0
-        delay = math.floor(draw(delivery.laws[arm], delivery.table, uniform, normal))
-        lost = delivery.loses and delays.random() < delivery.lost[arm]
+        reward = pay(arm, there)
+        delay, lost = delay_of(arm)
         waits = lost or delay > 0 or step % conditions.batch > 0
         was = None
         if waits and conditions.pending == "imputed" and told[arm]:
@@ -104,7 +137,7 @@ def defined(policy, conditions, replication):
                     kernels.learn(parameters, *state, arm, reward, at)
                 else:
                     kernels.correct(parameters, *state, arm, was, reward, at)
-    return np.array(chosen)
+    return np.array(chosen), pay
 
 
 def arms_of(found):
@@ -120,13 +153,41 @@ def test_plain_conditions_give_the_bits_of_the_plain_simulator(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("world", WORLDS)
+def test_plain_conditions_give_the_bits_of_the_plain_simulator_where_means_move(world):
+    """Over more than a block of random numbers, which checkpoints cut."""
+    policy = POLICIES["FE-Linear"]
+    plan = make_plan(WORLDS[world], {"it": policy}, 1500, 3, 7, [5, 1000, 1024, 1400], br.Conditions())
+    found = []
+    for runner in (Runner(plan, policy), LateRunner(plan, policy)):
+        if not full:
+            runner._loop = getattr(runner._loop, "py_func", runner._loop)
+        found.append(runner.run(range(runs(1, 3))))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_every_choice_is_the_definitions(name, case):
     policy, conditions = POLICIES[name], br.Conditions(**CONDITIONS[case])
     found = arms_of(runner_of(policy, conditions).run(range(runs(1, 3))))
     for replication, chosen in enumerate(found):
-        np.testing.assert_array_equal(chosen, defined(policy, conditions, replication))
+        np.testing.assert_array_equal(chosen, defined(policy, conditions, replication)[0])
+
+
+@pytest.mark.every(12)
+@pytest.mark.parametrize(("name", "case", "world"), WORLD_CASES)
+def test_every_choice_and_all_regret_is_the_definitions_where_means_move(name, case, world):
+    policy, conditions, environment = UNBOUNDED[name], br.Conditions(**CONDITIONS[case]), WORLDS[world]
+    found = runner_of(policy, conditions, environment=environment).run(range(runs(1, 3)))
+    for replication, chosen in enumerate(arms_of(found)):
+        expected, paid = defined(policy, conditions, replication, environment)
+        np.testing.assert_array_equal(chosen, expected)
+        dynamic = environment.regret_kind == "dynamic"
+        best = np.cumsum(paid.best) if dynamic else environment.best_total(range(1, T + 1))
+        np.testing.assert_allclose(found.regret[replication], best - np.cumsum(paid.means), atol=1e-10)
+        np.testing.assert_allclose(found.realized[replication], best - np.cumsum(paid.rewards), atol=1e-10)
 
 
 @pytest.mark.every(5)
@@ -134,11 +195,19 @@ def test_every_choice_is_the_definitions(name, case):
     ("name", "case"), [case for case in CASES if full or case[0] in ("FE-Linear", "UCB1")]
 )
 def test_a_live_bandit_that_is_told_in_the_same_order_chooses_the_same(name, case):
-    policy, conditions = POLICIES[name], br.Conditions(**CONDITIONS[case])
-    found = arms_of(runner_of(policy, conditions).run([0]))[0]
-    delivery = delivery_of(conditions, ARMS.n_arms)
-    rewards, delays = Stream(7, ARMS).generator(0), Stream(7, conditions).generator(0)
-    laws, table, *_ = ARMS.compiled
+    check_live(POLICIES[name], br.Conditions(**CONDITIONS[case]), ARMS)
+
+
+@pytest.mark.every(24)
+@pytest.mark.parametrize(("name", "case", "world"), WORLD_CASES)
+def test_a_live_bandit_chooses_the_same_where_means_move(name, case, world):
+    check_live(UNBOUNDED[name], br.Conditions(**CONDITIONS[case]), WORLDS[world])
+
+
+def check_live(policy, conditions, world):
+    """Check that a live bandit that is told in the same order chooses the same arms."""
+    found = arms_of(runner_of(policy, conditions, environment=world).run([0]))[0]
+    pay, delay_of = Paid(world, 7, 0, T), Delays(conditions, 0)
     bandit = br.Bandit(list("abcd"), policy, seed=7, horizon=T)
     pending, chosen, told = [], [], {arm: [] for arm in "abcd"}
     for step in range(1, T + 1):
@@ -146,12 +215,8 @@ def test_a_live_bandit_that_is_told_in_the_same_order_chooses_the_same(name, cas
         decision = bandit.ask(among=[arm for arm, is_there in zip("abcd", there, strict=True) if is_there])
         arm = "abcd".index(decision.arm)
         chosen.append(arm)
-        numbers = rewards.random(), rewards.standard_normal()
-        reward = draw(laws[int(step >= 140), arm], table, *numbers)
-        uniform = delays.random() if delivery.uses_uniform else 0.0
-        normal = delays.standard_normal() if delivery.uses_normal else 0.0
-        delay = math.floor(draw(delivery.laws[arm], delivery.table, uniform, normal))
-        lost = delivery.loses and delays.random() < delivery.lost[arm]
+        reward = pay(arm)
+        delay, lost = delay_of(arm)
         known = told[decision.arm]
         imputes = conditions.pending == "imputed" and known and (lost or delay or step % conditions.batch)
         if imputes:
@@ -175,6 +240,40 @@ def test_policies_and_workers_change_nobody_elses_numbers():
     np.testing.assert_array_equal(part["pulls"], other.dataset["pulls"])
     np.testing.assert_array_equal(part["regret"], other.dataset["regret"])
     assert (whole.dataset["method"] == "late").all()
+
+
+def test_the_oracle_pulls_the_best_arm_that_is_there():
+    conditions = br.Conditions(arms=br.Arrivals([1, 1, 100, 200], [250, None, 180, None]), delay=3)
+    for world in (ARMS, WORLDS["restless"]):
+        assert (runner_of(br.oracle(), conditions, environment=world).run([0]).regret == 0).all()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("world", WORLDS)
+def test_policies_and_workers_change_nobody_elses_numbers_where_means_move(world):
+    given = {"delay": br.Geometric(mean=30), "lost": 0.1, "batch": 3}
+    if WORLDS[world].regret_kind == "dynamic":
+        given["arms"] = br.Arrivals([1, 1, 60, 1], [None, 200, None, 100])
+    whole = br.simulate(WORLDS[world], UNBOUNDED, T, 60, workers=1, **given)
+    one = {"UCB1-sigma": UNBOUNDED["UCB1-sigma"]}
+    other = br.simulate(WORLDS[world], one, T, range(20, 50), workers=2, **given)
+    part = whole.dataset.sel(policy=list(one), replication=range(20, 50))
+    np.testing.assert_array_equal(part["pulls"], other.dataset["pulls"])
+    np.testing.assert_array_equal(part["regret"], other.dataset["regret"])
+    assert whole.dataset["regret"].attrs["kind"] == WORLDS[world].regret_kind
+
+
+@pytest.mark.parametrize("mean", [0.1, 5.0, 1000.0])
+def test_geometric_delays_have_scipys_law(mean):
+    """Chi-square of 20 cells or fewer, of like probability. False alarm: 1e-7 each."""
+    n, law = runs(10_000, 1_000_000), delivery_of(br.Conditions(br.Geometric(mean)), 1).laws[0]
+    drawn = np.random.default_rng([1, int(mean)]).standard_exponential(n)
+    delays = [math.floor(late.delay_by(law, None, 0.0, 0.0, one)) for one in drawn]
+    expected = stats.geom(1 / (1 + mean), loc=-1)
+    ends = np.unique(expected.ppf(np.arange(1, 20) / 20))
+    chances = np.diff(expected.cdf(ends), prepend=0.0, append=1.0)
+    found = np.bincount(np.searchsorted(ends, delays), minlength=len(chances))
+    assert stats.chisquare(found, n * chances).pvalue > 1e-7
 
 
 def test_as_many_rewards_may_wait_as_there_are_steps():
@@ -252,9 +351,25 @@ def test_imputing_spreads_a_batch_over_the_arms():
         ({"delay": 5, "method": "skip"}, "cannot be skipped"),
     ],
 )
-def test_a_mistake_is_told(given, message):
+@pytest.mark.parametrize("world", ["still", "restless", "rising"])
+def test_a_mistake_is_told(given, message, world):
     with pytest.raises(br.BrigandError, match=message):
-        br.simulate(ARMS, {"FE": br.ForcedExploration()}, T, 1, **given)
+        br.simulate(WORLDS.get(world, ARMS), {"FE": br.ForcedExploration()}, T, 1, **given)
+
+
+@pytest.mark.parametrize("world", ["static", "rotting"])
+def test_what_is_best_in_hindsight_needs_all_arms(world):
+    environment, policies = WORLDS[world], {"FE": br.ForcedExploration()}
+    for arms in (br.Arrivals([1, 1, 7, 1]), br.Arrivals([1] * 4, [T, 6, T, T])):
+        with pytest.raises(br.InvalidValueError, match="not all are at step"):
+            br.simulate(environment, policies, T, 1, arms=arms)
+    away = br.Conditions(arms=br.Arrivals([1] * 4, [T, None, T + 5, T]))
+    for one, other in zip(
+        runner_of(POLICIES["FE-Linear"], away, environment=environment).run([0]),
+        runner_of(POLICIES["FE-Linear"], br.Conditions(), Runner, environment).run([0]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
 
 
 def waiting(uniform, normal):

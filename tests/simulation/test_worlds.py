@@ -12,6 +12,7 @@ from brigand.environments.moving import reward_about
 from brigand.rng import Stream
 from brigand.simulation.plan import make_plan
 from brigand.simulation.step import Runner
+from simulation.paid import Paid
 from strength import runs
 
 SEASONS = br.SeasonalMeans([0.5, 0.4, 0.3], [0.3, 0.2, 0.3], 25, [0, 0.25, 0.5])
@@ -46,43 +47,19 @@ def runner(world, policy, steps=STEPS, seed=3):
     return found
 
 
-def reward_of(noise, mean, uniform, normal):
-    """Return a reward by its definition."""
-    if noise == "bernoulli":
-        return float(uniform < mean)
-    if noise == "exponential":
-        return mean * -math.log1p(-uniform)
-    if noise is None:
-        return mean
-    alone = br.Environment.stationary([noise])
-    pay = paying(alone.functions)
-    return mean + pay(alone.compiled.laws[0, 0], alone.compiled.table, uniform, normal) - noise.mean
-
-
 def by_definition(world, policy, replication, steps=STEPS, seed=3):
     """Play a run, slowly: return regret, pulls and rewards after each step."""
-    rng, choices = (Stream(seed, spec).generator(replication) for spec in (world, policy))
+    choices, pay = Stream(seed, policy).generator(replication), Paid(world, seed, replication, steps)
     state = policy.start(world.n_arms, steps, int(choices.integers(2**63)))
     parameters, candidates = policy.parameters(world.n_arms, steps), np.arange(world.n_arms)
-    noises = world.noise if isinstance(world.noise, tuple) else (world.noise,) * world.n_arms
-    normal_ones = [isinstance(noise, (br.Gaussian, br.FunctionReward)) for noise in noises]
-    uniform_ones = [not isinstance(noise, br.Gaussian) for noise in noises]
-    means = world.means.table(steps)
     counts, paid, earned, found = [0] * world.n_arms, 0.0, 0.0, []
-    common = rng.standard_normal() if world.shared else 0.0
     for t in range(steps):
-        uniform = rng.random() if any(uniform_ones) else 0.0
-        normal = rng.standard_normal() if any(normal_ones) else 0.0
         arm = policy.kernels.select(parameters, *state, candidates, choices)
         policy.kernels.pull(parameters, *state, arm)
-        mean = means[counts[arm] if isinstance(world, br.Rested) else t, arm]
-        reward = reward_of(noises[arm], mean, uniform, normal)
-        if world.shared:
-            reward += world.shared.loads[arm] * common
-            common = 0.9 * common + math.sqrt(1 - 0.9**2) * rng.standard_normal()
+        reward = pay(arm)
         policy.kernels.learn(parameters, *state, arm, reward, t + 1)
         counts[arm] += 1
-        paid, earned = paid + mean, earned + reward
+        paid, earned = paid + pay.means[-1], earned + reward
         found.append((float(world.best_total(t + 1)) - paid, list(counts), earned))
     return found
 
@@ -151,6 +128,20 @@ def test_a_policy_that_pulls_the_best_arm_of_each_step_has_no_dynamic_regret():
     assert found.regret[0, -1] == pytest.approx(0.8 if found.pulls[0, 0, 1] else 0.78, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", [name for name in WORLDS if isinstance(WORLDS[name], br.Restless)])
+def test_the_oracle_pulls_the_best_arm_of_each_step(name):
+    world = WORLDS[name]
+    oracle = br.oracle().informed(world)
+    assert type(oracle).from_json(oracle.to_json()) == oracle
+    found = runner(world, br.oracle()).run((0, 1)).regret
+    if world.regret_kind == "dynamic":
+        assert (found == 0).all()
+    else:
+        best_arm = world.table(STEPS).cumsum(axis=0).max(axis=1)
+        expected = best_arm - world.table(STEPS).max(axis=1).cumsum()
+        np.testing.assert_allclose(found[0], expected[np.array(CHECKPOINTS) - 1], atol=1e-12)
+
+
 def test_static_regret_is_against_one_arm():
     world = br.Restless.of_rewards([[1, 0], [0, 1], [1, 0], [0, 1]])
     found = runner(world, br.ForcedExploration(br.Constant(0)), 4).run((0, 1, 2, 3))
@@ -165,7 +156,10 @@ SOME = {"x": POLICIES["FE"]}
 REFUSED = {
     "skip": (lambda: br.simulate(WORLDS["bernoulli"], SOME, 9, 1, method="skip"), "skipped in Restless"),
     "rare": (lambda: br.rare_regret(WORLDS["bernoulli"], POLICIES["FE"], 99), "skipped in Restless"),
-    "oracle": (lambda: br.simulate(WORLDS["bernoulli"], {"x": br.oracle()}, 9, 1), "Restless has none"),
+    "oracle": (
+        lambda: br.simulate(WORLDS["rising"], {"x": br.oracle()}, 9, 1),
+        "in Rested depends on what was pulled",
+    ),
     "short": (lambda: br.simulate(WORLDS["table"], SOME, 121, 1), "120 rows, too few for a horizon of 121"),
     "range": (lambda: br.simulate(WORLDS["uniform"], {"x": br.KLUCB()}, 9, 1), "arm 0 of Restless"),
     "bounds": (lambda: br.theory.bounds(WORLDS["rotting"], POLICIES["UCB"], 99), "must be an Environment"),

@@ -39,6 +39,9 @@ environments:
     arms: [{type: FunctionReward, function: "own_world:jackpot", mu: 0.595}, {type: Bernoulli, p: 0.5}]
   - name: from a file
     file: world.json
+  - name: late
+    world: {type: Rested, means: {type: PowerMeans, first: [1, 0.4], decay: [0.4, 0]}}
+    conditions: {delay: {type: Geometric, mean: 5}, lost: 0.1, batch: 3}
 policies: [Random]
 """
 
@@ -58,6 +61,7 @@ def test_studies_take_every_world(tmp_path):
     assert found["rot"] == br.Rested(br.PowerMeans([1, 0.5], [0.5, 0]))
     assert found["own"] == br.Restless(br.MeanFunction(own_world.halves, 2), regret="static")
     assert found["from a file"].n_arms == 2
+    assert study.methods["late", "Random"] == "late"
     walks = study.problems[1]
     assert walks.instances == 3
     drawn = [environment_of(walks.recipe, 60, i) for i in range(3)]
@@ -89,6 +93,12 @@ MISTAKES = {
     ),
     "mean": ("mu: 0.595", "mu: 0.7", 21, "given as 0.7, but that of"),
     "function": ("own_world:halves", "own_world:thirds", 17, "has no 'thirds'"),
+    "arms": (
+        "conditions: {",
+        "conditions: {arms: {type: Arrivals, starts: [1, 5]}, ",
+        26,
+        "all arms are there, and not all are at step 1",
+    ),
     "long": ("horizon: 60", "horizon: 61", 23, "60 rows, too few"),
 }
 
@@ -107,9 +117,10 @@ def test_results_are_those_of_simulate(tmp_path):
     path = written(tmp_path)
     run_study(path, tmp_path / "out", workers=1)
     results = br.load(tmp_path / "out")
-    for problem in ("drift", "rot", "own", "scipy", "functions", "from a file"):
-        world = results.environment(problem)
-        expected = br.simulate(world, {"Random": br.UniformRandom()}, 60, 4, 0)
+    late = {"delay": br.Geometric(mean=5), "lost": 0.1, "batch": 3}
+    for problem in ("drift", "rot", "own", "scipy", "functions", "from a file", "late"):
+        world, given = results.environment(problem), late if problem == "late" else {}
+        expected = br.simulate(world, {"Random": br.UniformRandom()}, 60, 4, 0, **given)
         found = results.regret(problem, "Random").reshape(4, -1)[:, -1]
         np.testing.assert_array_equal(found, expected.dataset["regret"].sel(policy="Random", step=60))
     assert not run_study(path, tmp_path / "out", workers=1).missing

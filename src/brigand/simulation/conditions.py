@@ -4,6 +4,10 @@ At step t an arm is chosen among those that are there, and pulled. Its reward co
 d = 0, 1, ...: with d = 0 it is learned before the choice of step t + 1, as in a plain simulation. Arms may be
 chosen in batches: what has come is learned after the last step of a batch, in the order in which it came; of
 what came at the same step, the reward of the earlier pull first.
+
+A reward is that of its pull, whenever it comes: in `Restless` it is drawn with the means of the step of the
+pull, and in `Rested` with the mean of the arm after as many pulls as had been made of it then, whether their
+rewards were known or not.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ from numpy.typing import NDArray
 from brigand import checks
 from brigand.environments.discrete import FiniteSupport
 from brigand.environments.distribution import Distribution
+from brigand.environments.draw import GEOMETRIC, NORMALS
 from brigand.environments.environment import CompiledEnvironment, Environment, as_distribution
 from brigand.environments.functions import FunctionReward
-from brigand.environments.world import World
+from brigand.environments.moving import CompiledMoving, Moving
+from brigand.environments.world import Floats, World
 from brigand.errors import InvalidValueError, UnknownNameError
 from brigand.policies.base import Policy
 from brigand.spec import Spec
@@ -153,26 +159,32 @@ class Conditions(Spec):
         return self == Conditions()
 
     def check(self, environment: World, horizon: int) -> None:
-        """Refuse a world of another number of arms, or that is not for these, and steps without an arm.
+        """Refuse a world of another number of arms, steps without an arm, and regret that is not defined.
+
+        The best arm of each step is the best of those that are there. What is best in hindsight is not as
+        simple: a policy in `Rested` would have to pull an arm while it is there, and save those that stay.
 
         Raises
         ------
         InvalidValueError
         """
-        if not (self.is_plain or isinstance(environment, Environment)):
-            raise InvalidValueError(
-                f"rewards that come late or never, batches, and arms that come and go are played in an "
-                f"Environment only, not in {type(environment).__name__}."
-            )
         n_arms = environment.n_arms
         parts = {"delay": self.delay, "lost": self.lost, "arms": self.arms and self.arms.starts}
         for name, part in parts.items():
             if isinstance(part, tuple) and len(part) != n_arms:
                 raise InvalidValueError(f"{name} is given for {len(part)} arms, but there are {n_arms}.")
-        if self.arms is not None:
-            for step in sorted({1, *self.arms.changes}):
-                if step <= horizon and not self.arms.there(step).any():
-                    raise InvalidValueError(f"no arm is there at step {step}.")
+        if self.arms is None:
+            return
+        steps = [step for step in sorted({1, *self.arms.changes}) if step <= horizon]
+        for step in steps:
+            if not self.arms.there(step).any():
+                raise InvalidValueError(f"no arm is there at step {step}.")
+        for step in steps:
+            if environment.regret_kind != "dynamic" and not self.arms.there(step).all():
+                raise InvalidValueError(
+                    f"{environment.regret_kind} regret of {type(environment).__name__} is defined only where "
+                    f"all arms are there, and not all are at step {step}."
+                )
 
     def check_policy(self, name: str, policy: Policy) -> None:
         """Refuse a policy that cannot put a reward in the place of another, where it would have to.
@@ -187,25 +199,21 @@ class Conditions(Spec):
             )
 
 
-class PartedEnvironment(NamedTuple):
-    """An environment, cut where arms come or go, as the loop takes it.
+class Parted(NamedTuple):
+    """A world, cut where arms come or go, as the loop takes it.
 
-    `gaps` has the shape (phases, K): the largest mean among the arms that are there, less the arm's. The
-    first ``sizes[p]`` of ``there[p]`` are the candidates in phase p, and the rest those that are not.
+    ``starts[p]`` is the 0-based first step of phase p, the first ``sizes[p]`` of ``there[p]`` are the arms
+    that are there, and the rest those that are not. `gaps` has the shape (phases, K) in an `Environment`: the
+    largest mean among the arms that are there, less the arm's; else (1, K), and is 0: what is lost there,
+    the loop adds up by itself. `best_total` is what the regret is measured against, at each checkpoint.
     """
 
-    compiled: CompiledEnvironment
-    gaps: NDArray[np.float64]
-    best: NDArray[np.float64]
+    world: CompiledEnvironment | CompiledMoving
+    starts: NDArray[np.int64]
+    gaps: Floats
     there: NDArray[np.int64]
     sizes: NDArray[np.int64]
-
-    def best_total(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what each step's best arm pays in the mean up to and including some steps."""
-        starts = self.compiled.starts.astype(float)
-        ends = np.append(starts[1:], np.inf)
-        spent = np.clip(np.minimum(np.asarray(steps, float)[:, None], ends) - starts, 0, None)
-        return np.asarray((spent * self.best).sum(axis=1))
+    best_total: Floats
 
 
 class Delivery(NamedTuple):
@@ -215,6 +223,7 @@ class Delivery(NamedTuple):
     table: NDArray[np.float64]
     uses_uniform: bool
     uses_normal: bool
+    uses_exponential: bool
     lost: NDArray[np.float64]
     loses: bool
     batch: int
@@ -222,23 +231,40 @@ class Delivery(NamedTuple):
     longest: float
 
 
-def parted(environment: Environment, arms: Arrivals | None) -> PartedEnvironment:
-    """Return an environment cut where arms come or go."""
-    compiled = environment.compiled
+def parted(world: World, arms: Arrivals | None, checkpoints: NDArray[np.int64]) -> Parted:
+    """Return a world cut where arms come or go.
+
+    Raises
+    ------
+    InvalidValueError
+        It is of a kind that no loop plays.
+    """
+    if not isinstance(world, (Environment, Moving)):
+        raise InvalidValueError(f"no loop plays a {type(world).__name__}.")
     changes = set() if arms is None else {change - 1 for change in arms.changes}
-    starts = np.array(sorted({*compiled.starts.tolist(), *changes} | {0}), np.int64)
+    starts = np.array(sorted({0, *changes, *(start - 1 for start in world.breakpoints)}), np.int64)
+    all_there = np.ones(world.n_arms, np.bool_)
+    present = np.array([all_there if arms is None else arms.there(int(start) + 1) for start in starts])
+    present[~present.any(axis=1)] = True  # after the last step: unused
+    there = np.argsort(~present, axis=1, kind="stable")
+    sizes = present.sum(axis=1)
+    if isinstance(world, Moving):
+        horizon = int(checkpoints[-1])
+        moving, total = world.compiled(horizon), world.best_total(checkpoints)
+        if (sizes[starts < horizon] < world.n_arms).any():  # means by step, then: `Conditions.check`
+            phases = np.searchsorted(starts, np.arange(horizon), "right") - 1
+            best = np.where(present[phases], moving.means[:horizon], -np.inf).max(axis=1)
+            moving = moving._replace(best=best)
+            total = np.cumsum(best, dtype=np.longdouble)[checkpoints - 1].astype(float)
+        return Parted(moving, starts, np.zeros((1, world.n_arms)), there, sizes, total)
+    compiled = world.compiled
     phases = np.searchsorted(compiled.starts, starts, "right") - 1
-    means = environment.means[phases]
-    there = np.empty(means.shape, np.int64)
-    sizes = np.empty(len(starts), np.int64)
-    best = np.empty(len(starts))
-    for p, start in enumerate(starts):
-        is_there = np.ones(means.shape[1], np.bool_) if arms is None else arms.there(int(start) + 1)
-        there[p] = np.concatenate([np.flatnonzero(is_there), np.flatnonzero(~is_there)])
-        sizes[p] = is_there.sum()
-        best[p] = means[p, is_there].max() if sizes[p] else means[p].max()  # after the last step: unused
-    world = compiled._replace(laws=np.ascontiguousarray(compiled.laws[phases]), starts=starts)
-    return PartedEnvironment(world, best[:, None] - means, best, there, sizes)
+    means = world.means[phases]
+    best = np.where(present, means, -np.inf).max(axis=1)
+    compiled = compiled._replace(laws=np.ascontiguousarray(compiled.laws[phases]), starts=starts)
+    ends = np.append(starts[1:].astype(float), np.inf)
+    spent = np.clip(np.minimum(checkpoints[:, None].astype(float), ends) - starts, 0, None)
+    return Parted(compiled, starts, best[:, None] - means, there, sizes, (spent * best).sum(axis=1))
 
 
 @functools.lru_cache(64)
@@ -248,12 +274,15 @@ def delivery_of(conditions: Conditions, n_arms: int) -> Delivery:
     delays = delay if isinstance(delay, tuple) else (_delay(delay),) * n_arms
     late = Environment.stationary(delays)
     compiled = late.compiled
+    geometric = compiled.laws["kind"] == GEOMETRIC
+    uniform = ~(geometric | np.isin(compiled.laws["kind"], NORMALS))
     lost = np.broadcast_to(np.asarray(conditions.lost, float), n_arms).copy()
     return Delivery(
         compiled.laws[0],
         compiled.table,
-        compiled.uses_uniform,
+        bool(uniform.any()),
         compiled.uses_normal,
+        bool(geometric.any()),
         lost,
         bool(lost.any()),
         conditions.batch,

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brigand import jit
-from brigand.environments.draw import draw
-from brigand.environments.environment import Environment
+from brigand.environments.draw import GEOMETRIC, draw
 from brigand.environments.functions import paying
+from brigand.environments.moving import Moving, reward_about
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Kernels, Policy, Table, check_choices, record
 from brigand.rng import Stream
@@ -53,8 +53,19 @@ def chain(pulls: Table, first: int) -> None:
     pulls[len(pulls) - 1]["next"] = -1
 
 
+@jit.kernel
+def delay_by(law: Any, table: Any, uniform: float, normal: float, exponential: float) -> float:
+    """Return how many steps late a reward is; fractions are still to be rounded down.
+
+    A geometric delay is an exponential one, rounded down: NumPy draws it sooner than a logarithm is taken.
+    """
+    if law["kind"] == GEOMETRIC:
+        return float(law["a"]) * exponential
+    return draw(law, table, uniform, normal)
+
+
 @functools.cache
-def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
+def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[..., int]:
     """Return the compiled loop that runs `kernels` under some conditions.
 
     Parameters
@@ -63,15 +74,17 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         Plain functions, see `brigand.policies.base`.
     functions : tuple of functions
         Those that the environment calls, see `brigand.environments.functions`.
+    moves : bool
+        Whether the world is one whose means move.
 
     Returns
     -------
     callable
-        ``loop(parameters, headers, arms, memory, fresh, there, sizes, laws, table, starts, uses_uniform,
-        uses_normal, gaps, delivery, pending, slots, checkpoints, *wound, pulls, regret, earned)``: as
-        `brigand.simulation.step.simulation_loop`, with a third generator for delays and losses;
-        ``pending`` is `PULL` so often as there is room at first, and ``slots``, int32 of shape (n, 2), the
-        wheel, n a power of 2.
+        ``loop(parameters, headers, arms, memory, fresh, world, starts, gaps, there, sizes, delivery, pending,
+        slots, checkpoints, *wound, pulls, regret, earned)``: as `brigand.simulation.step.simulation_loop`, or
+        as `moving_loop` there, with a third generator for delays and losses; ``world`` to ``sizes`` are
+        those of a `brigand.simulation.conditions.Parted`; ``pending`` is `PULL` so often as there is room at
+        first, and ``slots``, int32 of shape (n, 2), the wheel, n a power of 2.
     """
     select, pull, learn = jit.kernel(kernels.select), jit.kernel(kernels.pull), jit.kernel(kernels.learn)
     miss, correct = jit.kernel(kernels.miss), jit.kernel(kernels.correct)
@@ -83,14 +96,11 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         states: Table,
         memory: Table,
         fresh: Table,
+        world: Any,
+        starts: NDArray[np.int64],
+        gaps: NDArray[np.float64],
         there: NDArray[np.int64],
         sizes: NDArray[np.int64],
-        laws: NDArray[np.void],
-        table: NDArray[np.float64],
-        starts: NDArray[np.int64],
-        uses_uniform: bool,
-        uses_normal: bool,
-        gaps: NDArray[np.float64],
         delivery: Delivery,
         pending: Table,
         slots: NDArray[np.int32],
@@ -115,12 +125,20 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         normals = np.zeros(BLOCK)
         delay_uniforms = np.zeros(BLOCK)
         delay_normals = np.zeros(BLOCK)
+        delay_exponentials = np.zeros(BLOCK)
         losses = np.ones(BLOCK)
-        counts = np.zeros((len(starts), states.shape[1]), np.int64)
+        counts = np.zeros(gaps.shape, np.int64)
         sums = np.zeros(states.shape[1])  # of the rewards that came, and
         told = np.zeros(states.shape[1], np.int64)  # their number: what is imputed
         horizon = checkpoints[-1]
         turn = len(slots) - 1
+        laws, table = world.laws, world.table
+        uses_uniform, uses_normal = world.uses_uniform, world.uses_normal
+        if moves:
+            means, best, noise, by_pulls = world.means, world.best, world.noise, world.by_pulls
+            loads, persistence, uses_shared = world.loads, world.persistence, world.uses_shared
+            anew = math.sqrt(1.0 - persistence * persistence)
+            shared = np.zeros(BLOCK)
         for run in range(len(headers)):
             header, arms = headers[run], states[run]
             for row in range(len(memory)):
@@ -140,12 +158,14 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
             done = 0
             since = 0  # the last batch
             phase = 0
-            total = 0.0
+            total, block, behind, gap = 0.0, 0.0, 0.0, 0.0  # summed by blocks, which rounds less
+            if moves:
+                common = reward_rng.standard_normal() if uses_shared else 0.0
             for checkpoint in range(len(checkpoints)):
                 while done < checkpoints[checkpoint]:
                     if phase + 1 < len(starts) and done == starts[phase + 1]:
                         phase += 1
-                    end = min(done + BLOCK, checkpoints[checkpoint])
+                    end = min(done + BLOCK - (done % BLOCK if moves else 0), checkpoints[checkpoint])
                     if phase + 1 < len(starts):
                         end = min(end, starts[phase + 1])
                     for i in range(end - done):
@@ -153,15 +173,19 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
                             uniforms[i] = reward_rng.random()
                         if uses_normal:
                             normals[i] = reward_rng.standard_normal()
+                        if moves and uses_shared:
+                            shared[i] = common
+                            common = persistence * common + anew * reward_rng.standard_normal()
                         if delivery.uses_uniform:
                             delay_uniforms[i] = delay_rng.random()
                         if delivery.uses_normal:
                             delay_normals[i] = delay_rng.standard_normal()
+                        if delivery.uses_exponential:
+                            delay_exponentials[i] = delay_rng.standard_exponential()
                         if delivery.loses:
                             losses[i] = delay_rng.random()
                     candidates = there[phase, : sizes[phase]]
                     absent = there[phase, sizes[phase] :]
-                    block = 0.0  # summed by blocks, which rounds less
                     for i in range(end - done):
                         step = done + i + 1
                         arm = select(parameters, header, arms, memory, candidates, rng)
@@ -172,11 +196,23 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
                                 return step
                             miss(parameters, header, arms, memory, absent[j])
                         pull(parameters, header, arms, memory, arm)
-                        reward = pay(laws[phase, arm], table, uniforms[i], normals[i])
-                        counts[phase, arm] += 1
+                        if moves:
+                            row = counts[0, arm] if by_pulls else step - 1
+                            mean = means[row, arm]
+                            drawn = pay(laws[arm], table, uniforms[i], normals[i])
+                            reward = reward_about(noise[arm], mean, drawn, uniforms[i])
+                            if uses_shared:
+                                reward += loads[arm] * shared[i]
+                            counts[0, arm] += 1
+                            gap += best[row] - mean
+                        else:
+                            reward = pay(laws[phase, arm], table, uniforms[i], normals[i])
+                            counts[phase, arm] += 1
                         block += reward
                         law = delivery.laws[arm]
-                        delay = draw(law, delivery.table, delay_uniforms[i], delay_normals[i])
+                        delay = delay_by(
+                            law, delivery.table, delay_uniforms[i], delay_normals[i], delay_exponentials[i]
+                        )
                         is_lost = losses[i] < delivery.lost[arm]
                         since += 1
                         waits = is_lost or delay >= 1.0 or since < delivery.batch
@@ -234,10 +270,12 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
                             learn(parameters, header, arms, memory, arm, reward, step)
                             sums[arm] += reward
                             told[arm] += 1
-                    total += block
                     done = end
+                    if not moves or done % BLOCK == 0:  # as in the plain loops
+                        total, block, behind, gap = total + block, 0.0, behind + gap, 0.0
                 score(counts, gaps, pulls[run, checkpoint], regret[run, checkpoint : checkpoint + 1])
-                earned[run, checkpoint] = total
+                regret[run, checkpoint] += behind + gap
+                earned[run, checkpoint] = total + block
         return 0
 
     return jit.compile_loop(late, *kernels, *functions)
@@ -248,20 +286,20 @@ class LateRunner:
 
     def __init__(self, plan: Plan, policy: Policy) -> None:
         conditions, environment = plan.conditions, plan.environment
-        assert isinstance(environment, Environment)  # `Conditions.check`
         informed = policy.informed(environment)
         n_arms = environment.n_arms
         self.at_once = max(1, min(MOST_AT_ONCE, STEPS_AT_ONCE // plan.horizon))
         self._policy = policy
         self._environment = environment
-        self._parted = parted(environment, conditions.arms)
+        self._parted = parted(environment, conditions.arms, plan.checkpoints)
         self._delivery = delivery_of(conditions, n_arms)
         self._streams = Stream(plan.seed, environment), Stream(plan.seed, conditions)
         self._choices = Stream(plan.seed, policy)
         self._checkpoints = plan.checkpoints
         self._parameters = informed.parameters(n_arms, plan.horizon)
         self._start = informed.start(n_arms, plan.horizon)
-        self._loop = late_loop(informed.kernels, environment.functions)
+        paid = environment.drawn if isinstance(environment, Moving) else environment
+        self._loop = late_loop(informed.kernels, paid.functions, isinstance(environment, Moving))
         self._slots = min(MOST_SLOTS, 1 << int(min(plan.horizon, self._delivery.longest)).bit_length())
 
     def run(self, replications: Sequence[int]) -> Runs:
@@ -282,10 +320,7 @@ class LateRunner:
                 arms[some],
                 np.empty_like(self._start.memory),
                 self._start.memory,
-                self._parted.there,
-                self._parted.sizes,
-                *self._parted.compiled,
-                self._parted.gaps,
+                *self._parted[:-1],
                 self._delivery,
                 np.repeat(PULL, ROOM),
                 np.empty((self._slots, 2), np.int32),
@@ -299,4 +334,6 @@ class LateRunner:
         if self._environment.functions and not np.isfinite(earned).all():
             raise InvalidValueError("rewards must be finite, but a reward function has returned NaN or inf.")
         forced = arms["forced"] if "forced" in (arms.dtype.names or ()) else None
-        return Runs(regret, pulls, forced, self._parted.best_total(self._checkpoints) - earned)
+        if isinstance(self._environment, Moving):
+            regret = self._environment.regret_of(regret, pulls, self._checkpoints)
+        return Runs(regret, pulls, forced, self._parted.best_total - earned)

@@ -84,7 +84,7 @@ def simulate(
         How many steps after its pull a reward comes, how often never, how many arms are chosen at once,
         which are there, and what a policy makes of pulls whose rewards have not come: see
         `brigand.Conditions`. Delays and losses have random numbers of their own, the same for all policies.
-        Regret is against the best arm that is there.
+        Dynamic regret is against the best arm that is there; other regret needs all arms.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` with numbers of runs, from the calling thread. By default a
         notebook shows a bar if the runs take more than half a second; with False nothing is shown.

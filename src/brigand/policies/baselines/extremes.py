@@ -3,7 +3,9 @@
 Rule
 ----
 `UniformRandom` pulls a uniformly random arm at every step: its regret is T times the mean gap. `Oracle`
-always pulls the arm with the largest mean: its regret is 0. It breaks ties uniformly.
+always pulls the arm with the largest mean of the step: its dynamic regret is 0, and its static regret, which
+is against one arm, at most 0. It breaks ties uniformly. Where means depend on what was pulled before
+(`Rested`) the best arm of a step is not known beforehand, and `Oracle` is refused.
 
 Source
 ------
@@ -19,7 +21,8 @@ Rewards are not used. Absent arms: both choose among the candidates.
 
 Cost
 ----
-`UniformRandom`: O(1) a step, memory O(K). `Oracle`: O(K) a step, memory O(K phases).
+`UniformRandom`: O(1) a step, memory O(K). `Oracle`: O(K) a step, memory O(K phases); where means move with
+time (`Restless`) each step is a phase.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ import numpy as np
 
 from brigand.errors import InvalidValueError
 from brigand.jit import kernel
-from brigand.policies.base import Header, Kernels, Policy, Table, record
+from brigand.policies.base import Header, Kernels, Policy, Table, need_horizon, record
 from brigand.policies.kernels.choices import index_propensity, index_select
+from brigand.spec import later
 
 if TYPE_CHECKING:
     from brigand.environments.world import World
@@ -126,7 +130,7 @@ class UniformRandom(Policy):
 
 @dataclass(frozen=True)
 class Oracle(Policy):
-    """Always pulls an arm with the largest mean, also after every breakpoint; made by `oracle`.
+    """Always pulls an arm with the largest mean of the step; made by `oracle`.
 
     Parameters
     ----------
@@ -134,10 +138,13 @@ class Oracle(Policy):
         The first step of each phase. Filled in by `simulate`, like the means.
     means : tuple of tuples of float
         The arms' means in each phase.
+    world : Restless, optional
+        In their place, by keyword: the world whose means move with time. Also filled in.
     """
 
     starts: tuple[int, ...] = ()
     means: tuple[tuple[float, ...], ...] = ()
+    world: Any = later(None)
 
     kernels: ClassVar[Kernels] = Kernels(select_best, pull_best, learn_nothing, propensity=propensity_best)
     header: ClassVar[Table] = ORACLE_HEADER
@@ -154,28 +161,40 @@ class Oracle(Policy):
         return "O(K phases)"
 
     def parameters(self, n_arms: int, horizon: int | None) -> BaselineParameters:
-        if not self.means:
+        if not self.means and self.world is None:
             raise InvalidValueError(
                 "an oracle knows an environment: use it in simulate(), or make it with "
                 "oracle().informed(environment)."
             )
-        if len(self.means[0]) != n_arms:
-            raise InvalidValueError(f"this oracle knows {len(self.means[0])} arms, not {n_arms}.")
-        return BaselineParameters(len(self.means))
+        _, means = self._known(horizon)
+        if len(means[0]) != n_arms:
+            raise InvalidValueError(f"this oracle knows {len(means[0])} arms, not {n_arms}.")
+        return BaselineParameters(len(means))
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
-        memory = np.repeat(MEAN, len(self.means) * n_arms)
-        memory["start"] = np.repeat(self.starts, n_arms)
-        memory["mean"] = np.ravel(self.means)
+        starts, means = self._known(horizon)
+        memory = np.repeat(MEAN, len(means) * n_arms)
+        memory["start"] = np.repeat(starts, n_arms)
+        memory["mean"] = np.ravel(means)
         return memory
+
+    def _known(self, horizon: int | None) -> tuple[Any, Any]:
+        """Return the first step of each phase, and its means."""
+        if self.world is None:
+            return self.starts, self.means
+        steps = need_horizon("an oracle in a world whose means move", horizon)
+        return np.arange(1, steps + 1), self.world.table(steps)[:steps]
 
     def informed(self, environment: World) -> Self:
         known: Any = environment
-        if not hasattr(known, "phases"):
+        if hasattr(known, "phases"):
+            return type(self)(known.starts, tuple(tuple(row) for row in known.means.tolist()))
+        if getattr(known, "by_pulls", True):
             raise InvalidValueError(
-                f"an oracle knows the phases of an Environment, and {type(environment).__name__} has none."
+                "an oracle knows the best arm of each step beforehand, which in "
+                f"{type(environment).__name__} depends on what was pulled."
             )
-        return type(self)(known.starts, tuple(tuple(row) for row in known.means.tolist()))
+        return type(self)(world=environment)
 
 
 def oracle() -> Oracle:
