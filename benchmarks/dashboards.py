@@ -127,10 +127,10 @@ def _bare(bandit):
 
 
 def _page(watch):
-    found = view.view_of(watch, watch.gain())
+    found = view.view_of(watch, watch.gain(), watch.counted())
     return [
         chart.draw(width, chart.name) for chart in found.charts for width in (WIDE, NARROW)
-    ], pages.render("live", view=found, segments=None, links=pages.Links("b"))
+    ], pages.render("live", view=found, links=pages.Links("b"))
 
 
 def _timed(function):
