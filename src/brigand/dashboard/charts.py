@@ -12,6 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from brigand.dashboard.drawing import (
+    FONT,
     MARKERS,
     Frame,
     element,
@@ -28,6 +29,8 @@ from brigand.dashboard.drawing import (
 )
 
 WIDE, NARROW = 720.0, 340.0
+BOLD = 1.1 * FONT
+"""What is bold is as wide as if it were so large."""
 Floats = NDArray[np.float64]
 
 
@@ -96,7 +99,7 @@ def forest(arms: Sequence[Arm], title: str, description: str, looks: Sequence[tu
     def draw(width: float, key: str) -> Markup:
         entries = [(name, _sign(row, 11, 0)) for name, row in looks]
         names_of_looks, end = legend(entries, 8, width - 8, 0) if looks else ([], -10.0)
-        names = max((width_of(arm.name) for arm in arms), default=0.0)
+        names = max((width_of(arm.name, BOLD if arm.bold else FONT) for arm in arms), default=0.0)
         left = min(max(names, 40.0), 0.3 * width) + 22
         notes = max((width_of(arm.note, 12) for arm in arms), default=0.0) if width >= WIDE else 0.0
         low, high = _range(arms)
@@ -130,9 +133,11 @@ def _range(arms: Sequence[Arm]) -> tuple[float, float]:
 
 def _line_of(arm: Arm, frame: Frame, y: float, left: float, width: float) -> list[Markup]:
     colour = f"c{look(arm.row).colour}"
-    kind = "name here" if arm.bold else "name"
+    kind, size = ("name here", BOLD) if arm.bold else ("name", FONT)
     parts = [
-        element("text", fitting(arm.name, left - 16), x=left - 10, y=y + 4, text_anchor="end", class_=kind)
+        element(
+            "text", fitting(arm.name, left - 16, size), x=left - 10, y=y + 4, text_anchor="end", class_=kind
+        )
     ]
     if math.isfinite(arm.upper - arm.lower):
         start, end = frame.across(arm.lower), frame.across(arm.upper)

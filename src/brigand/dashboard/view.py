@@ -573,15 +573,17 @@ def segment_of(bandit: Any, name: str, link: str) -> Segment:
     return Segment(*found[:4], best["arm"], said.decided, best["mean"], best["lower"], best["upper"], share)
 
 
-def segments(found: Sequence[Segment], here: str, number: int, link: str) -> Chart:
+def segments(found: Sequence[Segment], here: str, largest: int, number: int, link: str) -> Chart:
     """Return segments side by side.
 
     Parameters
     ----------
     found : sequence of Segment
-        Those with the most decisions.
+        Those with the most decisions, and maybe the one on whose page they stand.
     here : str
-        The link to the one on whose page they stand: its arms look as they do there.
+        The link to that one: its arms look as they do there.
+    largest : int
+        How many were looked for.
     number : int
         How many segments there are.
     link : str
@@ -612,7 +614,8 @@ def segments(found: Sequence[Segment], here: str, number: int, link: str) -> Cha
         "A hollow sign: others could be as good or better."
     )
     if number > len(found):
-        note += f" The {len(found):,} segments with the most decisions, of {number:,}."
+        note += f" The {counted(largest, 'segment')} with the most decisions, of {number:,}"
+        note += "." if len(found) == largest else ", and this one."
     columns = (
         ("segment", TEXT),
         ("decisions", COUNT),

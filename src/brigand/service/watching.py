@@ -269,9 +269,8 @@ class Watching:
         if base is None:
             return None
         names, number = await self._service.read(self._service.bandits.largest, f"{base}/[", MOST_SEGMENTS)
-        if name not in names:
-            names[MOST_SEGMENTS - 1 :] = [name]
-        found = []
+        largest, found = len(names), []
+        names += [] if name in names else [name]
         for other in names:
             if base_of(other) != base:
                 continue
@@ -285,7 +284,7 @@ class Watching:
         if len(found) < 2:
             return None
         all_ = pages.to_list(f"{base}/[", "-decisions", 1)
-        return view.segments(found, pages.Links(name).page(), number, all_)
+        return view.segments(found, pages.Links(name).page(), largest, number, all_)
 
     # Its decisions.
 
