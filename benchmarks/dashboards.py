@@ -20,9 +20,9 @@ from brigand.dashboard.charts import NARROW, WIDE
 from brigand.storage.records import TALLY
 
 DECISIONS = int(os.environ.get("BRIGAND_BENCH_DECISIONS", 1_000_000))
-SECONDS = 5.0
+SECONDS = float(os.environ.get("BRIGAND_BENCH_SECONDS", 5.0))
 ROUNDS = 5
-VIEWERS = 20
+WRITERS, VIEWERS = 32, 20
 VIEW = """
 import asyncio, sys, time
 import httpx
@@ -38,7 +38,8 @@ async def look(client, place):
         await asyncio.sleep(3.0)
 
 async def main():
-    async with httpx.AsyncClient(base_url=sys.argv[1], timeout=60) as client:
+    limits = httpx.Limits(max_keepalive_connections=0)  # else the server may end one as a request is sent
+    async with httpx.AsyncClient(base_url=sys.argv[1], timeout=60, limits=limits) as client:
         answer = await client.post("/sign-in", data={{"key": sys.argv[2]}})
         assert answer.status_code == 303
         await asyncio.gather(*(look(client, place) for place in range({viewers})))
@@ -149,7 +150,7 @@ def report_viewers(out, folder):
                 words = [sys.executable, "-c", VIEW.format(viewers=VIEWERS), url, server.key]
                 looking = subprocess.Popen(words) if viewers else None
                 server.rates, server.times, server.costs = [], [], []
-                server.measure(SECONDS)
+                server.measure(SECONDS, WRITERS)
                 if looking is not None:
                     assert looking.poll() is None, "the viewers have failed"
                     looking.terminate()
@@ -160,7 +161,7 @@ def report_viewers(out, folder):
         server.stop()
     rate, cost = ({n: statistics.median(found[n]) for n in found} for found in (rates, costs))
     out.table(
-        "Dashboard: asks over HTTP, SQLite, 64 connections, beside people who look at that bandit",
+        f"Dashboard: asks over HTTP, SQLite, {WRITERS} connections for {SECONDS:g} s, beside people who look",
         ["open dashboards", "asks a second", "ratio", "processor, µs an ask", "ratio"],
         [
             [

@@ -104,7 +104,7 @@ def segments(store, number):
     with br.Bandits(["a", "b"], "FE-Linear", store=store, name="offer", segments=["shop"], seed=0) as all_:
         for place in range(number):
             one = all_.of(f"shop {place:03}")
-            one.tell_many([(d.id, float(rng.random() < 0.5)) for d in one.ask(10 + number - place)])
+            one.tell_many([(d.id, float(rng.random() < 0.5)) for d in one.ask(3 + (number - place) // 10)])
 
 
 STRANGE = (

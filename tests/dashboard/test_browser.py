@@ -208,6 +208,7 @@ def test_what_is_being_counted_comes_by_itself(chromium, tmp_path, monkeypatch):
     with br.Bandit(["a", "b"], "FE-Linear", store=store, name="x", seed=0) as bandit:
         for _ in range(30):
             bandit.tell_many([(one.id, 1.0) for one in bandit.ask(10_000)])
+        bandit.note("enough")
     with Process(store, tmp_path / "log") as server, Viewer(chromium, server.url) as viewer:
         viewer.sign_in(keys.create(store, "read"))
         page = viewer.bandit("x")
@@ -370,6 +371,7 @@ def test_what_a_screen_reader_has(viewer):
         "fr, phone",
     ]
     page = viewer.bandit(BUTTON)
+    page.wait_for_selector("[data-counting]", state="detached")
     for role in ("banner", "main", "contentinfo"):
         assert page.get_by_role(role).count() == 1
     assert page.get_by_role("heading", level=1).all_text_contents() == [BUTTON]

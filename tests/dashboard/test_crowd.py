@@ -17,6 +17,8 @@ WRITERS, VIEWERS = 32, 20
 SECONDS = 10.0
 EVERY = 0.5
 """Seconds between looks: of a browser there are three."""
+CLOSED = httpx.Limits(max_keepalive_connections=0)
+"""A server ends connections that idle, maybe just when the next request is sent: browsers send it again."""
 DECISIONS = re.compile(r"<dt>decisions</dt><dd>([\d,]+)</dd>")
 
 
@@ -49,10 +51,9 @@ async def look(client, until):
 
 async def crowd(url, key):
     header = {"Authorization": f"Bearer {key}"}
-    limits = httpx.Limits(max_connections=WRITERS + VIEWERS)
     async with (
-        httpx.AsyncClient(base_url=url, headers=header, timeout=60, limits=limits) as writer,
-        httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as viewer,
+        httpx.AsyncClient(base_url=url, headers=header, timeout=60) as writer,
+        httpx.AsyncClient(base_url=url, timeout=60, limits=CLOSED) as viewer,
     ):
         signed_in = await viewer.post("/sign-in", data={"key": key})
         assert signed_in.status_code == 303

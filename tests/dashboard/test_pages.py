@@ -26,6 +26,12 @@ from service.common import Served, made, served
 PLACES = ("", "/live", "/why", "/why/live", "/report")
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Let pages wait, whatever else this machine does."""
+    monkeypatch.setattr(watching, "PATIENCE", 60.0)
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     return f"sqlite:///{tmp_path_factory.mktemp('pages')}/shop.db"

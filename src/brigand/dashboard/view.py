@@ -121,7 +121,7 @@ class View:
         When the last decision was made.
     verdict : Verdict
     gain : str
-        What it earns over an even split, in words.
+        What it earns over an even split, in words; nothing as long as it is being counted.
     facts : list of (str, str)
         Numbers of the whole bandit.
     charts : list of Chart

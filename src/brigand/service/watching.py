@@ -32,7 +32,7 @@ FRESH = 2.0
 SEGMENTS_FRESH = 15.0
 KEPT = 64
 """Bandits, and lists, that are kept ready."""
-PATIENCE = 0.25
+PATIENCE = 0.5
 """Seconds that a page waits for what takes long for millions of decisions."""
 OFTEN = 20.0
 """The gain, which is counted from the beginning, is told again only after so many times as long."""
@@ -41,7 +41,7 @@ PAGE = 25
 """Bandits on one page of the list."""
 SILENT = 3600.0
 """Seconds without an ask after which a bandit is called silent."""
-BEING_COUNTED = "It is being counted, and comes in a moment."
+BEING_COUNTED = ""
 SEGMENT = re.compile(r"(.+)/(\[.*\])", re.DOTALL)
 
 
