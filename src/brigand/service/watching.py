@@ -28,7 +28,9 @@ from brigand.service.service import Service
 from brigand.words import counted
 
 FRESH = 2.0
-"""Seconds that what was made is shown."""
+"""Seconds that what was made is shown, at least."""
+SHARE = 5.0
+"""And at least so many times as long as it took: pages shall not keep those waiting who ask."""
 SEGMENTS_FRESH = 15.0
 KEPT = 64
 """Bandits, and lists, that are kept ready."""
@@ -97,11 +99,13 @@ class Shared:
         self._made.pop(key, None)
 
     async def _make(self, key: Any, make: Callable[[], Awaitable[Any]]) -> Any:
+        began = time.monotonic()
         try:
             return await make()
         finally:
+            now = time.monotonic()
             if key in self._made:
-                self._made[key] = time.monotonic() + self._fresh, self._made[key][1]
+                self._made[key] = now + max(self._fresh, SHARE * (now - began)), self._made[key][1]
 
 
 class Patient:
