@@ -241,7 +241,7 @@ def test_all_of_the_readme_runs_in_order_in_an_empty_folder(tmp_path):
     page = ROOT / "README.md"
     make = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("make ")]
     assert [line.split()[1] for line in make] == ["demo", "test"]
-    printed = [text for text, _ in run_page(page, tmp_path, [(line, "") for line in make], seconds=3600)]
+    printed = [text for text, _ in run_page(page, tmp_path, [(line, "") for line in make], seconds=7200)]
     assert [bool(text) for text in printed] == [False, False, True, False, False]
     for name in ("x.nc", "x.pdf", "out/report.html", "shop.db"):
         assert (tmp_path / name).stat().st_size > 1_000
