@@ -127,10 +127,10 @@ class Server:
         url = f"http://127.0.0.1:{self.port}{path}"
         urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)).close()
 
-    def measure(self, seconds: float) -> None:
+    def measure(self, seconds: float, connections: int = CONNECTIONS) -> None:
         """Load the server, and keep the rate and the times."""
         before = self._processor()
-        rate, times, asked = asyncio.run(self._load(seconds))
+        rate, times, asked = asyncio.run(self._load(seconds, connections))
         self.costs.append((self._processor() - before) / asked)
         self.rates.append(rate)
         self.times += times
@@ -140,7 +140,7 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    async def _load(self, seconds: float) -> tuple[float, list[float], int]:
+    async def _load(self, seconds: float, connections: int) -> tuple[float, list[float], int]:
         request = (
             f"POST /v1/bandits/b/ask HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
             f"Authorization: Bearer {self.key}\r\nContent-Type: application/json\r\n"
@@ -166,7 +166,7 @@ class Server:
                     times.append(time.perf_counter() - began)
             writer.close()
 
-        await asyncio.gather(*(client() for _ in range(CONNECTIONS)))
+        await asyncio.gather(*(client() for _ in range(connections)))
         return len(times) / seconds, times, asked
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """The documentation site: `make docs` builds it into build/docs/html, and needs no network."""
 
+import json
 import pkgutil
 import re
 import sys
@@ -65,6 +66,8 @@ intersphinx_mapping = {
     }.items()
 }
 
+# With one version, its number stands in the header; with more, the theme's menu of them.
+versions = json.loads((HERE / "_static" / "switcher.json").read_text(encoding="utf-8"))
 html_theme = "pydata_sphinx_theme"
 html_title = "Brigand"
 html_static_path = ["_static"]
@@ -74,7 +77,8 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "Brigand"},
     "header_links_before_dropdown": 7,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-switcher" if len(versions) > 1 else "version", "theme-switcher"],
+    "switcher": {"json_url": "_static/switcher.json", "version_match": release},
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright", "release"],

@@ -34,7 +34,7 @@ def blocks(text):
         yield language, name and name[1], content
 
 
-def run_page(path, folder, replace=()):
+def run_page(path, folder, replace=(), seconds=600):
     """Run the blocks of a page in one process; return what each printed, and what the page shows of it."""
     text = path.read_text(encoding="utf-8")
     for old, new in replace:
@@ -47,7 +47,7 @@ def run_page(path, folder, replace=()):
         text=True,
         cwd=folder,
         env=os.environ | {"PATH": os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]])},
-        timeout=600,
+        timeout=seconds,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     printed = done.stdout.split(MARK)[1:]

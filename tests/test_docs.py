@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import brigand as br
 from brigand.studies.run import plan_study, run_study
 from cli.command import PROGRAM, brigand
 from pages import blocks, run_page
-from strength import full, some
+from strength import some
 
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
 
@@ -218,36 +219,32 @@ def test_the_code_on_the_dashboard_prints_what_it_shows(tmp_path):
     assert python(tmp_path, "-W", "error", "verdict.py") == found["text"]
 
 
-def a_small(study):
-    """Return a study that takes a second."""
-    for key, value in (("horizon", "400"), ("replications", "2"), ("instances", "6")):
-        study = re.sub(rf"{key}: [\d_]+", f"{key}: {value}", study)
-    return study
-
-
 def study_lines(path):
     return [line for line in shell_lines(path) if re.match("brigand (run|compare|plot|report|schema) ", line)]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "path",
-    some(["README.md", "docs/studies.md"], ["docs/studies.md"]),  # the former compiles all the paper's
-)
-def test_the_shell_lines_on_studies_run_in_order(tmp_path, path):
-    if path == "README.md":
-        (tmp_path / "examples").mkdir()
-        for file in (ROOT / "examples").glob("paper.yaml"):
-            text = file.read_text(encoding="utf-8")
-            (tmp_path / "examples" / file.name).write_text(text if full else a_small(text), encoding="utf-8")
-    else:
-        page = (ROOT / path).read_text(encoding="utf-8")
-        (text,) = (block for language, _, block in blocks(page) if language == "yaml")
-        (tmp_path / "study.yaml").write_text(text if full else a_small(text), encoding="utf-8")
-    lines = study_lines(path)
+def test_the_shell_lines_on_studies_run_in_order(tmp_path):
+    page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+    (text,) = (block for language, _, block in blocks(page) if language == "yaml")
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
+    lines = study_lines("docs/studies.md")
     assert len(lines) >= 4
     shell(tmp_path, *lines)
     assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.full
+def test_all_of_the_readme_runs_in_order_in_an_empty_folder(tmp_path):
+    """All code and every shell line, but for those that need the clone: CI runs these."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    page = ROOT / "README.md"
+    make = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("make ")]
+    assert [line.split()[1] for line in make] == ["demo", "test"]
+    printed = [text for text, _ in run_page(page, tmp_path, [(line, "") for line in make], seconds=7200)]
+    assert [bool(text) for text in printed] == [False, False, True, False, False]
+    for name in ("x.nc", "x.pdf", "out/report.html", "shop.db"):
+        assert (tmp_path / name).stat().st_size > 1_000
 
 
 @pytest.mark.every(3)

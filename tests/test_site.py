@@ -1,11 +1,13 @@
 """The documentation site: what its pages are made of, and with --full the site as it is built."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 import zlib
 from html.parser import HTMLParser
+from importlib.metadata import version as version_of
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -117,6 +119,18 @@ def test_every_public_name_stands_in_the_inventory(site):
     content = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
     names = {line.split()[0] for line in zlib.decompress(content).decode().splitlines()}
     assert {f"brigand.{name}" for name in br.__all__} <= names
+
+
+def test_this_version_is_one_of_those_that_can_be_chosen():
+    versions = json.loads((DOCS / "_static" / "switcher.json").read_text(encoding="utf-8"))
+    assert version_of("brigand") in [one["version"] for one in versions]
+
+
+@pytest.mark.full
+def test_the_version_stands_in_the_header_of_every_page(built):
+    for path in built:
+        header, _, _ = path.read_text(encoding="utf-8").partition("</header>")
+        assert f">{version_of('brigand')}</a>" in header, path
 
 
 @pytest.mark.full

@@ -18,9 +18,11 @@ from service.process import Process
 CHROMIUM = "/usr/bin/chromium"
 WIDTH = 1280
 NAME = quote("buy button")
+SEGMENT = quote('banner/["de", "phone"]')
 PAGES = {
     "list": ("/", 620),
     "bandit": (f"/bandit?name={NAME}", 1250),
+    "segments": (f"/bandit?name={SEGMENT}", 1170),
     "why": (f"/bandit/why?name={NAME}", 700),
     "change": (f"/bandit/change?name={NAME}&action=end&arm=%22Get+it+today%22&note=clear+enough", 480),
 }
@@ -49,6 +51,7 @@ def main(folder):
                 for name, (path, height) in PAGES.items():
                     page.set_viewport_size({"width": WIDTH, "height": height})
                     page.goto(server.url + path)
+                    page.wait_for_selector("[data-counting]", state="detached")
                     save(page, folder / f"dashboard-{name}-{scheme}.png")
                 context.close()
             browser.close()

@@ -98,6 +98,15 @@ def many(store, arms=500, decisions=20_000):
             one.tell_many([(d.id, float(rng.random() < 0.1 + 0.0004 * int(d.arm[9:]))) for d in made])
 
 
+def segments(store, number):
+    """Make a bandit for each of many segments."""
+    rng = np.random.default_rng(0)
+    with br.Bandits(["a", "b"], "FE-Linear", store=store, name="offer", segments=["shop"], seed=0) as all_:
+        for place in range(number):
+            one = all_.of(f"shop {place:03}")
+            one.tell_many([(d.id, float(rng.random() < 0.5)) for d in one.ask(3 + (number - place) // 10)])
+
+
 STRANGE = (
     "<script>document.title='owned'</script>",
     "\"'><img src=x onerror=alert(1)>",

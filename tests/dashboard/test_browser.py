@@ -29,6 +29,7 @@ PAGES = {
     "bandit": to("", BUTTON),
     "segment": to("", SEGMENT),
     "many arms": to("", "many"),
+    "many segments": to("", 'offer/["shop 007"]'),
     "ended": to("", "delivery"),
     "paused": to("", "prices"),
     "unused": to("", "unused"),
@@ -67,6 +68,7 @@ def opened(chromium):
         server = Process(store, f"{folder}/log")
         shop.make(store, runs(600, 6000))
         shop.many(store, runs(60, 500), runs(2000, 20_000))
+        shop.segments(store, runs(2, 300))
         shop.strange(store)
         with server:
             server.key = keys.create(store, "admin")
@@ -197,6 +199,24 @@ def test_pausing_adding_and_ending_are_asked_twice_and_kept(viewer, fresh):
         "resumed",
         "paused",
     ]
+
+
+@pytest.mark.full
+def test_what_is_being_counted_comes_by_itself(chromium, tmp_path, monkeypatch):
+    """Of a log so long that the page is there before."""
+    store = tmp_path / "long.db"
+    with br.Bandit(["a", "b"], "FE-Linear", store=store, name="x", seed=0) as bandit:
+        for _ in range(30):
+            bandit.tell_many([(one.id, 1.0) for one in bandit.ask(10_000)])
+        bandit.note("enough")
+    with Process(store, tmp_path / "log") as server, Viewer(chromium, server.url) as viewer:
+        viewer.sign_in(keys.create(store, "read"))
+        page = viewer.bandit("x")
+        page.click("#arms-table summary")
+        page.wait_for_selector("#traffic-w-t", state="attached")
+        page.wait_for_selector("#changes-scroll")
+        assert page.locator("[data-counting]").count() == 0
+        assert page.get_attribute("#arms-table", "open") is not None
 
 
 @pytest.mark.full
@@ -342,7 +362,16 @@ def test_no_page_is_wider_than_the_screen(viewer, width):
 
 
 def test_what_a_screen_reader_has(viewer):
+    page = viewer.bandit(SEGMENT)
+    assert page.get_by_role("img", name="Segments side by side").count() == 1
+    page.click("#segments-table summary")
+    assert page.locator("#segments-table tbody th").all_text_contents() == [
+        "de, desk",
+        "de, phone",
+        "fr, phone",
+    ]
     page = viewer.bandit(BUTTON)
+    page.wait_for_selector("[data-counting]", state="detached")
     for role in ("banner", "main", "contentinfo"):
         assert page.get_by_role(role).count() == 1
     assert page.get_by_role("heading", level=1).all_text_contents() == [BUTTON]

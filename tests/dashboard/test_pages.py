@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+import threading
 import time
 import xml.etree.ElementTree as ET
 
@@ -12,7 +13,8 @@ import pytest
 
 import brigand as br
 from brigand.dashboard import pages
-from brigand.service import keys
+from brigand.dashboard.view import Watch
+from brigand.service import keys, watching
 from brigand.service.app import create_dashboard
 from brigand.service.logs import written
 from brigand.service.visitors import COOKIE, FAILURES, Visitor
@@ -22,6 +24,12 @@ from dashboard.people import Person, percent, shown, to
 from service.common import Served, made, served
 
 PLACES = ("", "/live", "/why", "/why/live", "/report")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Let pages wait, whatever else this machine does."""
+    monkeypatch.setattr(watching, "PATIENCE", 60.0)
 
 
 @pytest.fixture(scope="module")
@@ -447,21 +455,73 @@ def test_the_command_needs_a_store_that_is_there(tmp_path):
     assert not (tmp_path / "nothing.db").exists()
 
 
-def test_segments_are_side_by_side(tmp_path):
+def test_segments_are_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "MOST_SEGMENTS", 2)
     store = f"sqlite:///{tmp_path}/segments.db"
     with br.Bandits(
         ["red", "green"], "FE-Linear", store=store, name="button", segments=["country"]
     ) as bandits:
-        for country in ("de", "fr"):
-            for _ in range(5):
-                bandits.tell(country, bandits.ask(country), 1.0)
-    name, other = ('button/["de"]', 'button/["fr"]')
+        bandits.of("at").ask(3)
+        bandits.of("be").ask(1)
+        for country, asks in (("de", 5), ("fr", 40)):
+            for _ in range(asks):
+                decision = bandits.ask(country)
+                bandits.tell(country, decision, float(decision.arm == "red"))
+    with br.Bandit(["red"], "FE-Linear", store=store, name="buttons", seed=0):
+        pass
+    smallest, other, largest = ('button/["at"]', 'button/["de"]', 'button/["fr"]')
     with served(store) as service:
-        page = Person(service, service.key).get(to("", name)).text
-        assert "Segments of button" in page
-        assert shown(to("", other)) in page
-        limited = Person(service, keys.create(store, "read", bandit=name))
-        assert "Segments" not in limited.get(to("", name)).text
+        person = Person(service, service.key)
+        page = person.get(to("", smallest)).text
+        assert "The 2 segments with the most decisions, of 4, and this one." in page
+        assert shown(to("", largest)) in page
+        found = person.get(to("/table.csv", smallest, table="segments")).text
+        rows = list(csv.DictReader(io.StringIO(found)))
+        assert [list(row.values())[:4] for row in rows] == [
+            ["fr", "40", "red", "not yet"],
+            ["de", "5", "red", "not yet"],
+            ["at", "3", "", ""],
+        ]
+        arms = person.get(to("/table.csv", largest, table="arms")).text
+        mean, lower, upper = (rows[0][key] for key in ("mean", "lower", "upper"))
+        assert f"red,{mean},{lower},{upper}," in arms  # as on its own page
+        assert ET.fromstring(person.get(to("/chart.svg", other, chart="segments")).text) is not None
+        assert "The 2 segments with the most decisions, of 4." in person.get(to("", other)).text
+        all_ = person.get(
+            re.search(r'href="(/\?q=[^"]+)">All 4 segments', page)[1].replace("&amp;", "&")
+        ).text
+        assert all(shown(to("", name)) in all_ for name in (smallest, other, largest))
+        report = person.get(to("/report", other)).text
+        assert "Segments side by side" in report
+        assert "href" not in report
+        limited = Person(service, keys.create(store, "read", bandit=other))
+        assert "Segments" not in limited.get(to("", other)).text
+
+
+def test_a_page_does_not_wait_until_all_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "PATIENCE", 0.05)
+    store, may_count = f"sqlite:///{tmp_path}/long.db", threading.Event()
+    counted = Watch.counted
+
+    def slowly(watch):
+        assert may_count.wait(60)
+        return counted(watch)
+
+    monkeypatch.setattr(Watch, "counted", slowly)
+    with served(store) as service:
+        path = made(service, "x")
+        service("POST", f"{path}/ask", json={"n": 20})
+        person = Person(service, service.key)
+        page = person.get(to("", "x")).text
+        assert "being counted" in page
+        assert page.count("data-counting") == 5
+        assert '<h2 id="arms-title">' in page
+        assert 'id="traffic-w-t"' not in page
+        threading.Timer(0.2, may_count.set).start()
+        assert person.get(to("/chart.svg", "x", chart="traffic")).status_code == 200  # this waits
+        page = person.get(to("/live", "x")).text
+        assert "counting" not in page
+        assert 'id="traffic-w-t"' in page
 
 
 def test_a_store_that_cannot_be_read_is_said_without_its_place(tmp_path):

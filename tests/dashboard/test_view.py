@@ -15,7 +15,7 @@ from dashboard import shop
 
 def seen(bandit, name="x"):
     watch = view.Watch(bandit, name)
-    return view.view_of(watch, watch.gain())
+    return view.view_of(watch, watch.gain(), watch.counted())
 
 
 def gain(middle, lower, upper, holdout=100):

@@ -97,6 +97,18 @@ def test_names_are_compared_as_given_and_sorted(store):
         assert store.find(name).name == name
 
 
+def test_the_largest_of_those_that_begin_with_a_text(any_store):
+    some = any_store.create("x/[a", "", "", [], None, 0.0).id
+    most = any_store.create("x/[é", "", "", [], None, 0.0).id
+    for name in ("x/[", "x/", "x/\\", "X/[a", "xx/[a"):
+        any_store.create(name, "", "", [], None, 0.0)
+    for bandit, number in ((some, 1), (most, 2)):
+        append(any_store, bandit, *(ask(step) for step in range(1, number + 1)))
+    assert any_store.largest("x/[", 2) == (["x/[é", "x/[a"], 3)
+    assert any_store.largest("x/[", 9) == (["x/[é", "x/[a", "x/["], 3)
+    assert any_store.largest("y", 9) == ([], 0)
+
+
 def test_unknown_taken_and_impossible_names(store, bandit):
     with pytest.raises(UnknownNameError, match=r"unknown bandit 'adz'. Did you mean 'ads'\?"):
         store.find("adz")

@@ -453,7 +453,9 @@ def report(
         raise ResultFileError(f"{str(file)!r} is there already; --force replaces it.")
     with stoppable("nothing was written"), _opened(store, name) as bandit:
         watch = view.Watch(bandit, name)
-        html = pages.report(view.view_of(watch, watch.gain()), [view.latest(bandit, 20, None)])
+        html = pages.report(
+            view.view_of(watch, watch.gain(), watch.counted()), [view.latest(bandit, 20, None)]
+        )
         with atomic(file) as temporary:
             temporary.write_text(html, encoding="utf-8", errors="replace")
     typer.echo(f"the report on {label(name)} is in {visible(str(file))}")

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from brigand.dashboard.drawing import (
+    FONT,
     MARKERS,
     Frame,
     element,
@@ -28,11 +29,26 @@ from brigand.dashboard.drawing import (
 )
 
 WIDE, NARROW = 720.0, 340.0
+BOLD = 1.1 * FONT
+"""What is bold is as wide as if it were so large."""
 Floats = NDArray[np.float64]
 
 
 class Arm(NamedTuple):
-    """An arm in a forest plot: NaN and infinite where nothing is known."""
+    """An arm in a forest plot: NaN and infinite where nothing is known.
+
+    Attributes
+    ----------
+    row : int
+        Its look.
+    name : str
+        Stands at the beginning of its line.
+    mean, lower, upper : float
+    note : str
+        Stands at the end, if there is room.
+    hollow, bold : bool
+        Its sign; its name.
+    """
 
     row: int
     name: str
@@ -40,6 +56,8 @@ class Arm(NamedTuple):
     lower: float
     upper: float
     note: str
+    hollow: bool = False
+    bold: bool = False
 
 
 class Layer(NamedTuple):
@@ -75,17 +93,19 @@ Draw = Callable[[float, str], Markup]
 """Draws a chart of a width; ids begin with the text."""
 
 
-def forest(arms: Sequence[Arm], title: str, description: str) -> Draw:
-    """Return a chart of means with their intervals, one line an arm."""
+def forest(arms: Sequence[Arm], title: str, description: str, looks: Sequence[tuple[str, int]] = ()) -> Draw:
+    """Return a chart of means with their intervals, one line an arm; above it, what looks stand for."""
 
     def draw(width: float, key: str) -> Markup:
-        names = max((width_of(arm.name) for arm in arms), default=0.0)
+        entries = [(name, _sign(row, 11, 0)) for name, row in looks]
+        names_of_looks, end = legend(entries, 8, width - 8, 0) if looks else ([], -10.0)
+        names = max((width_of(arm.name, BOLD if arm.bold else FONT) for arm in arms), default=0.0)
         left = min(max(names, 40.0), 0.3 * width) + 22
         notes = max((width_of(arm.note, 12) for arm in arms), default=0.0) if width >= WIDE else 0.0
         low, high = _range(arms)
         height = 22.0 * len(arms)
-        frame = Frame(left, 6, width - notes - 18, 6 + height, (low, high), (0.0, 1.0))
-        parts = frame.columns(nice(low, high, 6 if width >= WIDE else 4), tick)
+        frame = Frame(left, end + 16, width - notes - 18, end + 16 + height, (low, high), (0.0, 1.0))
+        parts = names_of_looks + frame.columns(nice(low, high, 6 if width >= WIDE else 4), tick)
         for place, arm in enumerate(arms):
             y = frame.top + 22.0 * place + 11
             parts += _line_of(arm, frame, y, left, width)
@@ -113,8 +133,11 @@ def _range(arms: Sequence[Arm]) -> tuple[float, float]:
 
 def _line_of(arm: Arm, frame: Frame, y: float, left: float, width: float) -> list[Markup]:
     colour = f"c{look(arm.row).colour}"
+    kind, size = ("name here", BOLD) if arm.bold else ("name", FONT)
     parts = [
-        element("text", fitting(arm.name, left - 16), x=left - 10, y=y + 4, text_anchor="end", class_="name")
+        element(
+            "text", fitting(arm.name, left - 16, size), x=left - 10, y=y + 4, text_anchor="end", class_=kind
+        )
     ]
     if math.isfinite(arm.upper - arm.lower):
         start, end = frame.across(arm.lower), frame.across(arm.upper)
@@ -122,15 +145,16 @@ def _line_of(arm: Arm, frame: Frame, y: float, left: float, width: float) -> lis
         shape = f"M{number(start)} {number(y)}H{number(end)}{ends}"
         parts.append(element("path", d=shape, class_=f"interval {colour}"))
     if math.isfinite(arm.mean):
-        parts.append(_sign(arm.row, frame.across(arm.mean), y))
+        parts.append(_sign(arm.row, frame.across(arm.mean), y, arm.hollow))
     if width >= WIDE:
         parts.append(element("text", arm.note, x=width - 4, y=y + 4, text_anchor="end", class_="tick"))
     return parts
 
 
-def _sign(row: int, x: float, y: float) -> Markup:
+def _sign(row: int, x: float, y: float, hollow: bool = False) -> Markup:
     kind = look(row)
-    shape = element("path", d=MARKERS[kind.marker], class_=f"mark f{kind.colour}")
+    style = f"hollow c{kind.colour}" if hollow else f"mark f{kind.colour}"
+    shape = element("path", d=MARKERS[kind.marker], class_=style)
     return element("g", shape, transform=f"translate({number(x)} {number(y)})")
 
 

@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import importlib.resources
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -172,9 +173,10 @@ def _after_media() -> str:
 
 def report(view: View, more: list[Table]) -> str:
     """Return a page on a bandit that needs no other file."""
+    unlinked = [replace(chart, table=replace(chart.table, links=None)) for chart in view.charts]
     return render(
         "report",
-        view=view,
+        view=replace(view, charts=unlinked),
         tables=[*more, *view.tables],
         css=Markup(content_of("chart.css").decode() + content_of("page.css").decode()),
         now=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",

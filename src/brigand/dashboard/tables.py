@@ -73,6 +73,8 @@ class Chart:
     table : Table
     signs : list of (str, str)
         What the signs above it stand for.
+    more : (str, str) or None
+        Where there is more to see, and what.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Chart:
     draw: Any
     table: Table
     signs: list[tuple[str, str]] = field(default_factory=list)
+    more: tuple[str, str] | None = None
 
 
 def shown(value: Any, kind: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,14 @@ FEWEST = 10
 SIGNS = 20
 """Marks on the axis of time: the latest."""
 OFTEN = 20.0
+COUNTED = {
+    "traffic": "Share of traffic",
+    "rewards": "Reward over time",
+    "explored": "Forced against greedy",
+    "pending": "Pending and late rewards",
+    "changes": "Changes and notes, the latest first",
+}
+"""What is made of the decisions and rewards over time."""
 DID = {
     "add": "added",
     "remove": "removed",
@@ -58,13 +67,17 @@ class Watch:
 
     def __init__(self, bandit: Any, name: str) -> None:
         self.bandit, self.name = bandit, name
-        self.series = Series(bandit)
+        self._series = Series(bandit)
         self.earned = Earned(bandit) if bandit._settings.holdout > 0.0 else None
         self._metrics = Kept(lambda: metrics.metrics(bandit, LEVEL))
 
     def gain(self) -> Gain | None:
         """Return what the bandit earns over an even split; None without a holdout."""
         return None if self.earned is None else self.earned.gain(LEVEL)
+
+    def counted(self) -> Series:
+        """Return the decisions and rewards over time, as they are now and remain in what is returned."""
+        return copy.copy(self._series.refresh())
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return what was told of other metrics, not long ago."""
@@ -108,10 +121,12 @@ class View:
         When the last decision was made.
     verdict : Verdict
     gain : str
-        What it earns over an even split, in words.
+        What it earns over an even split, in words; nothing as long as it is being counted.
     facts : list of (str, str)
         Numbers of the whole bandit.
     charts : list of Chart
+    counting : list of (str, str)
+        Names and titles of charts that are not there yet.
     tables : list of Table
         Those without a chart.
     note : str
@@ -129,6 +144,7 @@ class View:
     gain: str
     facts: list[tuple[str, str]]
     charts: list[Chart]
+    counting: list[tuple[str, str]]
     tables: list[Table]
     note: str
 
@@ -138,7 +154,7 @@ class View:
         return next((table for table in all_ if table.name == name), None)
 
 
-def view_of(watch: Watch, gain: Gain | str | None) -> View:
+def view_of(watch: Watch, gain: Gain | str | None, series: Series | None) -> View:
     """Return what is known of a bandit now; nothing is written.
 
     Parameters
@@ -146,21 +162,45 @@ def view_of(watch: Watch, gain: Gain | str | None) -> View:
     watch : Watch
     gain : Gain, str or None
         As `Watch.gain` gives it; or what is said in its place.
+    series : Series or None
+        As `Watch.counted` gives it; None as long as it is being counted.
 
     Raises
     ------
     StorageError
         The store cannot be read.
     """
-    bandit, series = watch.bandit, watch.series.refresh()
+    bandit = watch.bandit
     said = verdict(bandit, LEVEL, None)
     with bandit._session.reading() as session:
         engine = session.engine
         serving, status = len(engine.row_of), SAID[engine.status]
         ended_with = engine.names[engine.ended_with] if engine.ended_with >= 0 else None
-        last_at = session.log.asked_at(engine.steps)
+        steps = engine.steps
+        last_at = session.log.asked_at(steps)
     each = 1.0 - (1.0 - LEVEL) / max(1, serving)
     rows = report.summary(bandit, each, None, removed=True)
+    return View(
+        watch.name,
+        policy_title(bandit.policy),
+        status,
+        ended_with,
+        [row["arm"] for row in rows if row["in_service"]],
+        steps,
+        last_at,
+        said,
+        gain if isinstance(gain, str) else gain_text(gain),
+        _facts(rows, 0 if series is None else int(series.late.sum())),
+        [_forest(rows, said), *([] if series is None else _over_time(series))],
+        list(COUNTED.items()) if series is None else [],
+        [*_metrics(watch.metrics()), *([] if series is None else [_changes(series.marks)])],
+        _meaning(bandit, rows),
+    )
+
+
+def _over_time(series: Series) -> list[Chart]:
+    if not series.steps:
+        return []
     signs = series.marks[-SIGNS:]
     axis = Time(
         series.width,
@@ -169,25 +209,7 @@ def view_of(watch: Watch, gain: Gain | str | None) -> View:
         [(mark.step, str(place)) for place, mark in enumerate(signs, 1)],
     )
     legend = [(str(place), _said_of(mark)) for place, mark in enumerate(signs, 1)]
-    drawn = [_forest(rows, said)]
-    if series.steps:
-        drawn += [_traffic(series, axis, legend), _rewards(series, axis, legend)]
-        drawn += [_explored(series, axis, legend), _became(series, axis, legend)]
-    return View(
-        watch.name,
-        policy_title(bandit.policy),
-        status,
-        ended_with,
-        [row["arm"] for row in rows if row["in_service"]],
-        series.steps,
-        last_at,
-        said,
-        gain if isinstance(gain, str) else gain_text(gain),
-        _facts(rows, series),
-        drawn,
-        [*_metrics(watch.metrics()), _changes(series.marks)],
-        _meaning(bandit, rows),
-    )
+    return [chart(series, axis, legend) for chart in (_traffic, _rewards, _explored, _became)]
 
 
 def gain_text(gain: Gain | None) -> str:
@@ -213,11 +235,13 @@ def _gain_text(gain: Gain) -> str:
     )
 
 
-def _facts(rows: list[dict[str, Any]], series: Series) -> list[tuple[str, str]]:
+def _facts(rows: list[dict[str, Any]], late: int) -> list[tuple[str, str]]:
     asked, told, defaulted = (sum(row[key] for row in rows) for key in ("asked", "told", "defaulted"))
     pending = sum(row["pending"] for row in rows)
     mean = sum(row["told"] * row["mean"] for row in rows if row["told"]) / told if told else math.nan
-    explored = float(series.explored.sum()) / series.steps if series.steps else math.nan
+    explored = (
+        sum(row["explored"] * row["asked"] for row in rows if row["asked"]) / asked if asked else math.nan
+    )
     facts = [
         ("decisions", f"{asked:,}"),
         ("rewards", f"{told:,}"),
@@ -227,7 +251,7 @@ def _facts(rows: list[dict[str, Any]], series: Series) -> list[tuple[str, str]]:
     ]
     if defaulted:
         facts.append(("defaults in place of rewards", f"{defaulted:,}"))
-    if late := int(series.late.sum()):
+    if late:
         facts.append(("rewards for history only", f"{late:,}"))
     return facts
 
@@ -324,7 +348,7 @@ def _traffic(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Chart
             )
         return found
 
-    title = "Share of traffic"
+    title = COUNTED["traffic"]
     note = "Of the asks in each stretch of decisions, how many each arm got."
     table = _table(
         series,
@@ -344,7 +368,7 @@ def _rewards(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Chart
         curves = [Layer(None, "all decisions", reward.sum(axis=1) / told.sum(axis=1), "whole")]
         means = np.where(told >= FEWEST, reward / told, np.nan)
         curves += [Layer(row, series.names[row], means[:, row]) for row in _most_asked(series)]
-    title = "Reward over time"
+    title = COUNTED["rewards"]
     note = (
         "Mean reward of the decisions in each stretch, by when they were made: late rewards are put there. "
         f"Of an arm, where it has {FEWEST} rewards at least."
@@ -365,7 +389,7 @@ def _explored(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Char
         ]
 
     asked = series.asked.sum(axis=1)
-    title = "Forced against greedy"
+    title = COUNTED["explored"]
     note = "Explored: the arm was chosen although another one had a higher mean, or before it had any reward."
     fine = layers(series.explored[: series.used], asked[: series.used])
     coarse = layers(_grouped(series, series.explored), _grouped(series, asked))
@@ -388,7 +412,7 @@ def _became(series: Series, axis: Time, legend: list[tuple[str, str]]) -> Chart:
         return [one for one in found if one.values.any() or one.name in ("learned", "waiting")]
 
     sums = (series.asked.sum(axis=1), series.told.sum(axis=1), series.defaulted, series.late)
-    title = "Pending and late rewards"
+    title = COUNTED["pending"]
     note = "What has become of the rewards of the decisions in each stretch, until now."
     fine = layers(*(values[: series.used] for values in sums))
     coarse = layers(*(_grouped(series, values) for values in sums))
@@ -416,7 +440,7 @@ def _changes(marks: list[Mark]) -> Table:
         [mark.at, DID.get(mark.action, mark.action), mark.arm, mark.by, mark.note, mark.step]
         for mark in marks
     ]
-    return Table("changes", "Changes and notes, the latest first", columns, rows[::-1])
+    return Table("changes", COUNTED["changes"], columns, rows[::-1])
 
 
 def _metrics(rows: list[dict[str, Any]]) -> list[Table]:
@@ -496,24 +520,127 @@ def found(bandit: Any, text: str) -> Table:
 
 # Segments.
 
-SEGMENT_COLUMNS = (
-    ("decisions", COUNT),
-    ("leads", TEXT),
-    ("decided", TEXT),
-    ("mean", NUMBER),
-    ("lower", NUMBER),
-    ("upper", NUMBER),
-    ("its share of asks", SHARE),
-)
+
+class Segment(NamedTuple):
+    """What is known of the bandit of a segment.
+
+    Attributes
+    ----------
+    name : str
+    link : str
+        To its page.
+    arms : list of str
+        All that there were, by row.
+    steps : int
+    leader : str or None
+        The arm with the highest mean.
+    decided : bool
+    mean, lower, upper, share : float
+        Of the leader: its reward, as on the segment's own page, and how many of the asks it got; NaN if
+        nothing leads.
+    """
+
+    name: str
+    link: str
+    arms: list[str]
+    steps: int
+    leader: str | None
+    decided: bool
+    mean: float = math.nan
+    lower: float = math.nan
+    upper: float = math.nan
+    share: float = math.nan
 
 
-def segment_row(bandit: Any) -> list[Any]:
-    """Return what is known of the bandit of a segment: a row without its first cell."""
+def segment_of(bandit: Any, name: str, link: str) -> Segment:
+    """Return what is known of the bandit of a segment.
+
+    Raises
+    ------
+    StorageError
+        The store cannot be read.
+    """
     said = verdict(bandit, LEVEL, None)
-    rows = report.summary(bandit, LEVEL, None, removed=True)
-    steps = sum(row["asked"] for row in rows)
+    with bandit._session.reading() as session:
+        serving = len(session.engine.row_of)
+    each = 1.0 - (1.0 - LEVEL) / max(1, serving)
+    rows = report.summary(bandit, each, None, removed=True)
+    found = Segment(name, link, [row["arm"] for row in rows], sum(row["asked"] for row in rows), None, False)
     best = next((row for row in rows if row["in_service"] and row["arm"] == said.leader), None)
     if best is None:
-        return [steps, "", "", None, None, None, None]
-    ends = [best["mean"], best["lower"], best["upper"], best["asked"] / max(1, steps)]
-    return [steps, best["arm"], "yes" if said.decided else "not yet", *ends]
+        return found
+    share = best["asked"] / max(1, found.steps)
+    return Segment(*found[:4], best["arm"], said.decided, best["mean"], best["lower"], best["upper"], share)
+
+
+def segments(found: Sequence[Segment], here: str, largest: int, number: int, link: str) -> Chart:
+    """Return segments side by side.
+
+    Parameters
+    ----------
+    found : sequence of Segment
+        Those with the most decisions, and maybe the one on whose page they stand.
+    here : str
+        The link to that one: its arms look as they do there.
+    largest : int
+        How many were looked for.
+    number : int
+        How many segments there are.
+    link : str
+        To all of them.
+    """
+    mine = [one for one in found if one.link == here]
+    looks: dict[str, int] = {}
+    for one in [*mine, *found]:
+        for arm in one.arms:
+            looks.setdefault(arm, len(looks))
+    leaders = {one.leader for one in found if one.leader is not None}
+    lines = [
+        Arm(
+            looks.get(one.leader or "", 0),
+            one.name,
+            one.mean,
+            one.lower,
+            one.upper,
+            "no reward yet" if one.leader is None else "decided" if one.decided else "not decided",
+            not one.decided,
+            one.link == here,
+        )
+        for one in found
+    ]
+    title = "Segments side by side"
+    note = (
+        "The leading arm of each segment: its mean reward, with an interval that may be looked at every day. "
+        "A hollow sign: others could be as good or better."
+    )
+    if number > len(found):
+        note += f" The {counted(largest, 'segment')} with the most decisions, of {number:,}"
+        note += "." if len(found) == largest else ", and this one."
+    columns = (
+        ("segment", TEXT),
+        ("decisions", COUNT),
+        ("leads", TEXT),
+        ("decided", TEXT),
+        ("mean", NUMBER),
+        ("lower", NUMBER),
+        ("upper", NUMBER),
+        ("its share of asks", SHARE),
+    )
+    rows = [
+        [
+            one.name,
+            one.steps,
+            one.leader or "",
+            "" if one.leader is None else "yes" if one.decided else "not yet",
+            *one[6:],
+        ]
+        for one in found
+    ]
+    table = Table(
+        "segments", "Segments, the most decisions first", columns, rows, [one.link for one in found]
+    )
+    draw = charts.forest(
+        lines, title, note, sorted(((arm, looks[arm]) for arm in leaders), key=lambda one: one[1])
+    )
+    more = (link, f"All {number:,} segments") if number > len(found) else None
+    return Chart("segments", title, note, draw, table, more=more)

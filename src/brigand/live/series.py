@@ -121,10 +121,12 @@ class Series:
         return -(-self.steps // self.width)
 
     def _widen(self, steps: int) -> None:
-        """Make room for so many decisions, and all arms."""
+        """Make room for so many decisions, and all arms, in new tables: a copy of this has the old ones."""
         more = len(self.names) - self.asked.shape[1]
         self.asked, self.told = (np.pad(table, ((0, 0), (0, more))) for table in (self.asked, self.told))
         self.reward = np.pad(self.reward, ((0, 0), (0, more)))
+        for name in ("explored", "defaulted", "late", "first_at"):
+            setattr(self, name, getattr(self, name).copy())
         self.steps = steps
         while steps > self.width * BUCKETS:
             self.width *= 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote
@@ -264,7 +263,7 @@ async def bandit_live(request: Request, visitor: Visitor) -> Response:
 async def chart(request: Request, visitor: Visitor) -> Response:
     """Return a chart as SVG."""
     name, wanted = _name(request, visitor), request.query_params.get("chart")
-    seen = await _watching(request).bandit(name, visitor.bandit is not None)
+    seen = await _watching(request).bandit(name, visitor.bandit is not None, whole=True)
     found = next((one for one in seen.view.charts if one.name == wanted), None)
     if found is None:
         raise Refused(404, "There is no such chart.")
@@ -278,7 +277,8 @@ async def table(request: Request, visitor: Visitor) -> Response:
     name, wanted = _name(request, visitor), request.query_params.get("table", "")
     if wanted == "decisions":
         return _csv((await _why(request, name))[0], f"{name}-decisions")
-    found = (await _watching(request).bandit(name, visitor.bandit is not None)).table(wanted)
+    seen = await _watching(request).bandit(name, visitor.bandit is not None, whole=True)
+    found = seen.view.table(wanted)
     if found is None:
         raise Refused(404, "There is no such table.")
     return _csv(found, f"{name}-{found.name}")
@@ -292,10 +292,9 @@ async def report(request: Request, visitor: Visitor) -> Response:
     """Return the report of a bandit."""
     name = _name(request, visitor)
     watching = _watching(request)
-    seen = await watching.bandit(name, visitor.bandit is not None)
+    seen = await watching.bandit(name, visitor.bandit is not None, whole=True)
     decisions, _ = await watching.why(name, None, None)
-    more = [] if seen.segments is None else [replace(seen.segments, links=None)]
-    html = await _service(request).read(pages.report, seen.view, [*more, decisions])
+    html = await _service(request).read(pages.report, seen.view, [decisions])
     return _file(html.encode("utf-8", "replace"), "text/html; charset=utf-8", f"{name}.html")
 
 

@@ -38,7 +38,7 @@ class Bandits(Protocol):
     def delete(self, name: str) -> None: ...  # noqa: D102
     def listed(self, after: str | None, limit: int) -> list[dict[str, Any]]: ...  # noqa: D102
     def search(self, text: str, order: str, offset: int, limit: int, since: float) -> Found: ...  # noqa: D102
-    def names(self, prefix: str, limit: int) -> list[str]: ...  # noqa: D102
+    def largest(self, prefix: str, limit: int) -> tuple[list[str], int]: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -107,10 +107,10 @@ class InStore:
         found, number = search(self._store, text, order, offset, limit, since)
         return [_shown(one.listed) | {"glance": one.glance} for one in found], number
 
-    def names(self, prefix: str, limit: int) -> list[str]:
-        """Return names of bandits that begin with a text, `limit` at most."""
+    def largest(self, prefix: str, limit: int) -> tuple[list[str], int]:
+        """Return names that begin with a text, of the most decisions; and how many there are in all."""
         assert self._store is not None
-        return [name for name in self._store.names(prefix, limit) if name.startswith(prefix)]
+        return self._store.largest(prefix, limit)
 
     def close(self) -> None:
         """Close the store."""
@@ -177,9 +177,11 @@ class InMemory:
         shown = names[offset : offset + limit]
         return [self._seen(name, self._bandits[name], since) for name in shown], len(names)
 
-    def names(self, prefix: str, limit: int) -> list[str]:
-        """Return names of bandits that begin with a text, `limit` at most."""
-        return sorted(name for name in self._bandits.copy() if name.startswith(prefix))[:limit]
+    def largest(self, prefix: str, limit: int) -> tuple[list[str], int]:
+        """Return names that begin with a text, of the most decisions; and how many there are in all."""
+        names = sorted(name for name in self._bandits.copy() if name.startswith(prefix))
+        names.sort(key=lambda name: -self._shown(name, self._bandits[name])["decisions"])
+        return names[:limit], len(names)
 
     def _seen(self, name: str, bandit: Bandit, since: float) -> dict[str, Any]:
         with bandit._session.apart() as log:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from brigand import shortcuts
 from brigand.errors import BrigandError
 from brigand.live.bandit import Bandit
 from brigand.service.errors import Refused
@@ -72,6 +73,7 @@ class Service:
             ThreadPoolExecutor(WRITERS, "brigand-writer") as self._writers,
             ThreadPoolExecutor(READERS, "brigand-reader") as self._readers,
         ):
+            self._readers.submit(shortcuts.packs)  # takes up to a second in each process, at the first bandit
             store = await self.read(self.bandits.start)
             keyring = None
             if self._auth:

@@ -11,12 +11,14 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from brigand.dashboard import pages, view
 from brigand.dashboard.charts import spark
-from brigand.dashboard.tables import COUNT, NUMBER, TEXT, TIME, Table, shown
+from brigand.dashboard.tables import COUNT, NUMBER, TEXT, TIME, Chart, Table, shown
 from brigand.dashboard.view import View, Watch
 from brigand.errors import BrigandError
 from brigand.live.bandit import Bandit
@@ -26,20 +28,22 @@ from brigand.service.service import Service
 from brigand.words import counted
 
 FRESH = 2.0
-"""Seconds that what was made is shown."""
+"""Seconds that what was made is shown, at least."""
+SHARE = 5.0
+"""And at least so many times as long as it took: pages shall not keep those waiting who ask."""
 SEGMENTS_FRESH = 15.0
 KEPT = 64
 """Bandits, and lists, that are kept ready."""
 PATIENCE = 0.5
-"""Seconds that a page waits for the gain, which takes long for millions of decisions."""
+"""Seconds that a page waits for what takes long for millions of decisions."""
 OFTEN = 20.0
-"""What took long is made again only after so many times as long."""
+"""The gain, which is counted from the beginning, is told again only after so many times as long."""
 MOST_SEGMENTS = 20
 PAGE = 25
 """Bandits on one page of the list."""
 SILENT = 3600.0
 """Seconds without an ask after which a bandit is called silent."""
-BEING_COUNTED = "It is being counted, and comes in a moment."
+BEING_COUNTED = ""
 SEGMENT = re.compile(r"(.+)/(\[.*\])", re.DOTALL)
 
 
@@ -95,11 +99,76 @@ class Shared:
         self._made.pop(key, None)
 
     async def _make(self, key: Any, make: Callable[[], Awaitable[Any]]) -> Any:
+        began = time.monotonic()
         try:
             return await make()
         finally:
+            now = time.monotonic()
             if key in self._made:
-                self._made[key] = time.monotonic() + self._fresh, self._made[key][1]
+                self._made[key] = now + max(self._fresh, SHARE * (now - began)), self._made[key][1]
+
+
+class Patient:
+    """What may take long to make: those who cannot wait get what was made before.
+
+    Parameters
+    ----------
+    read : callable
+        Runs a function in a thread.
+    make : callable
+    before : object
+        What there is before anything is made.
+    often : float
+        It is made again only after so many times as long as it took.
+    """
+
+    def __init__(
+        self, read: Callable[..., Awaitable[Any]], make: Callable[[], Any], before: Any, often: float = 0.0
+    ) -> None:
+        self._read, self._make, self._made, self._often = read, make, before, often
+        self._until = -math.inf
+        self._task: asyncio.Task[Any] | None = None
+
+    async def get(self, late: Callable[[], None]) -> Any:
+        """Return it; `late` is called when it is ready, if that takes longer than `PATIENCE`."""
+
+        def ended(task: asyncio.Task[Any]) -> None:
+            if not task.cancelled():
+                task.exception()  # told to the next who asks
+            late()
+
+        task = self._task
+        if task is None:
+            if time.monotonic() < self._until:
+                return self._made
+            task = self._task = asyncio.ensure_future(self._begin())
+        if task in (await asyncio.wait({task}, timeout=PATIENCE))[1]:
+            task.add_done_callback(ended)
+            return self._made
+        if self._task is task:
+            self._task, self._made = None, task.result()
+        return task.result()
+
+    async def ready(self) -> None:
+        """Wait until it is made, if it is being made."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _begin(self) -> Any:
+        began = time.monotonic()
+        try:
+            return await self._read(self._make)
+        finally:
+            now = time.monotonic()
+            self._until = now + self._often * (now - began)
+
+
+class Looked(NamedTuple):
+    """A bandit, and what is made of it for those who look."""
+
+    watch: Watch
+    counted: Patient
+    gain: Patient
 
 
 class Seen(NamedTuple):
@@ -108,17 +177,12 @@ class Seen(NamedTuple):
     Attributes
     ----------
     view : View
-    segments : Table or None
+        With the segments beside it.
     page : Page
     """
 
     view: View
-    segments: Table | None
     page: Page
-
-    def table(self, name: str) -> Table | None:
-        """Return a table by its name."""
-        return self.segments if name == "segments" else self.view.table(name)
 
 
 class Watching:
@@ -131,15 +195,22 @@ class Watching:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._watches: OrderedDict[str, Watch] = OrderedDict()
-        self._gains: dict[str, _Gain] = {}
+        self._looked: OrderedDict[str, Looked] = OrderedDict()
         self._views, self._lists, self._others = Shared(), Shared(), Shared()
         self._segments = Shared(SEGMENTS_FRESH)
 
     # One bandit.
 
-    async def bandit(self, name: str, alone: bool = False) -> Seen:
-        """Return what is known of a bandit; `alone`: without others that are segments beside it.
+    async def bandit(self, name: str, alone: bool = False, whole: bool = False) -> Seen:
+        """Return what is known of a bandit.
+
+        Parameters
+        ----------
+        name : str
+        alone : bool
+            Without others that are segments beside it.
+        whole : bool
+            Wait for what takes long, also where pages do not.
 
         Raises
         ------
@@ -148,8 +219,14 @@ class Watching:
         StorageError
             The store cannot be read.
         """
-        seen: Seen = await self._views.get((name, alone), lambda: self._see(name, alone))
-        return seen
+        while True:
+            seen: Seen = await self._views.get((name, alone), lambda: self._see(name, alone))
+            looked = self._looked.get(name)
+            missing = seen.view.counting or seen.view.gain == BEING_COUNTED
+            if not (whole and missing and looked is not None):
+                return seen
+            await asyncio.gather(looked.counted.ready(), looked.gain.ready())
+            self.changed(name)
 
     def changed(self, name: str) -> None:
         """Let a bandit be looked at anew."""
@@ -158,68 +235,60 @@ class Watching:
 
     async def _see(self, name: str, alone: bool) -> Seen:
         found = await self._views.get(name, lambda: self._view(name))
-        segments = None if alone else await self._segments.get(name, lambda: self._beside(name))
-        html = await self._service.read(
-            lambda: pages.render("live", view=found, segments=segments, links=pages.Links(name))
-        )
-        return Seen(found, segments, await self._service.read(Page.of, html))
+        beside = None if alone else await self._segments.get(name, lambda: self._beside(name))
+        if beside is not None:
+            arms, *over_time = found.charts
+            found = replace(found, charts=[arms, beside, *over_time])
+        html = await self._service.read(lambda: pages.render("live", view=found, links=pages.Links(name)))
+        return Seen(found, await self._service.read(Page.of, html))
 
     async def _view(self, name: str) -> View:
         held = await self._service.shelf.get(name)
-        watch = await self._service.read(held.do, lambda bandit: self._watch(name, bandit))
-        gain = await self._gain(name, watch)
-        found: View = await self._service.read(held.do, lambda bandit: view.view_of(watch, gain))
+        looked = await self._service.read(held.do, lambda bandit: self._look(name, bandit))
+
+        def late() -> None:
+            self.changed(name)
+
+        series, gain = await asyncio.gather(looked.counted.get(late), looked.gain.get(late))
+        found: View = await self._service.read(
+            held.do, lambda bandit: view.view_of(looked.watch, gain, series)
+        )
         return found
 
-    def _watch(self, name: str, bandit: Bandit) -> Watch:
-        watch = self._watches.get(name)
-        if watch is None or watch.bandit is not bandit:
-            watch = self._watches[name] = Watch(bandit, name)
-            self._gains.pop(name, None)
-        self._watches.move_to_end(name)
-        while len(self._watches) > KEPT:
-            old, _ = self._watches.popitem(last=False)
-            self._gains.pop(old, None)
-        return watch
+    def _look(self, name: str, bandit: Bandit) -> Looked:
+        looked = self._looked.get(name)
+        if looked is None or looked.watch.bandit is not bandit:
+            watch, read = Watch(bandit, name), self._service.read
+            counted = Patient(read, watch.counted, None)
+            gain = Patient(read, lambda: _gain(watch), None if watch.earned is None else BEING_COUNTED, OFTEN)
+            looked = self._looked[name] = Looked(watch, counted, gain)
+        self._looked.move_to_end(name)
+        while len(self._looked) > KEPT:
+            self._looked.popitem(last=False)
+        return looked
 
-    async def _gain(self, name: str, watch: Watch) -> Any:
-        """Return the gain, as it was not long ago; or what is said in its place."""
-        if watch.earned is None:
-            return None
-        kept = self._gains.setdefault(name, _Gain())
-        if kept.task is None and time.monotonic() >= kept.until:
-            kept.task = asyncio.ensure_future(self._count(kept, watch))
-        if kept.task is not None:
-            await asyncio.wait({kept.task}, timeout=PATIENCE)
-        return kept.gain
-
-    async def _count(self, kept: _Gain, watch: Watch) -> None:
-        began = time.monotonic()
-        try:
-            kept.gain = await self._service.read(watch.gain)
-        except BrigandError as error:
-            kept.gain = f"It cannot be told: {error}"
-        finally:
-            now = time.monotonic()
-            kept.until, kept.task = now + OFTEN * (now - began), None
-
-    async def _beside(self, name: str) -> Table | None:
-        """Return the bandits of other segments of the same definition as a table, with this one."""
+    async def _beside(self, name: str) -> Chart | None:
+        """Return the largest segments of the same definition, with this one."""
         base = base_of(name)
         if base is None:
             return None
-        names = await self._service.read(self._service.bandits.names, f"{base}/[", MOST_SEGMENTS)
-        rows, links = [], []
+        names, number = await self._service.read(self._service.bandits.largest, f"{base}/[", MOST_SEGMENTS)
+        largest, found = len(names), []
+        names += [] if name in names else [name]
         for other in names:
+            if base_of(other) != base:
+                continue
+            title = ", ".join(json.loads(other.removeprefix(f"{base}/")))
+            of_segment = partial(view.segment_of, name=title, link=pages.Links(other).page())
             try:
                 held = await self._service.shelf.get(other)
-                rows.append(await self._service.read(held.do, lambda one: view.segment_row(one)))
+                found.append(await self._service.read(held.do, of_segment))
             except (BrigandError, Refused):
                 continue
-            rows[-1].insert(0, ", ".join(json.loads(other.removeprefix(f"{base}/"))))
-            links.append(pages.Links(other).page())
-        columns = (("segment", TEXT), *view.SEGMENT_COLUMNS)
-        return Table("segments", f"Segments of {base}", columns, rows, links) if len(rows) > 1 else None
+        if len(found) < 2:
+            return None
+        all_ = pages.to_list(f"{base}/[", "-decisions", 1)
+        return view.segments(found, pages.Links(name).page(), largest, number, all_)
 
     # Its decisions.
 
@@ -293,13 +362,12 @@ class Watching:
         return _table(rows), Page.of(html)
 
 
-class _Gain:
-    """What a bandit earns, as of not long ago."""
-
-    def __init__(self) -> None:
-        self.gain: Any = BEING_COUNTED
-        self.until = -math.inf
-        self.task: asyncio.Task[None] | None = None
+def _gain(watch: Watch) -> Any:
+    """Return the gain, or why it cannot be told."""
+    try:
+        return watch.gain()
+    except BrigandError as error:
+        return f"It cannot be told: {error}"
 
 
 def base_of(name: str) -> str | None:

@@ -354,6 +354,22 @@ class Store:
             count = sa.select(sa.func.count()).select_from(BANDITS).where(holds)
             return _overviews(transaction, wanted, {}), int(transaction.rows(count, {})[0][0])
 
+    def largest(self, prefix: str, limit: int) -> tuple[list[str], int]:
+        """Return the names that begin with a text, of the most decisions; and how many there are in all.
+
+        Raises
+        ------
+        StorageError
+            The store cannot be read.
+        """
+        beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        begins = (_name >= prefix) & (_name < beyond)
+        wanted = sa.select(_name).where(begins).order_by(*ORDERS["-decisions"]).limit(limit)
+        count = sa.select(sa.func.count()).select_from(BANDITS).where(begins)
+        with self.connections.reading() as transaction:
+            found = [row[0] for row in transaction.rows(wanted, {})]
+            return found, int(transaction.rows(count, {})[0][0])
+
     @contextmanager
     def writing(self, bandit_id: int) -> Iterator[Writing]:
         """Run a transaction in which nobody else writes the bandit: kept on leaving, undone by any exception.

@@ -4,6 +4,7 @@
 const live = document.getElementById("live");
 const lost = document.getElementById("lost");
 const SLOWEST = 15000;
+const SOON = 500;
 let etag = null;
 let failures = 0;
 let timer = null;
@@ -33,6 +34,11 @@ function renew(text) {
   }
 }
 
+/** Return how long to wait before the next look: not long for what is being counted. */
+function patience() {
+  return live.querySelector("[data-counting]") ? SOON : +live.dataset.every;
+}
+
 function say(text, link) {
   lost.replaceChildren(text);
   if (link) {
@@ -47,7 +53,7 @@ async function look() {
   if (looking) return;
   looking = true;
   timer = null;
-  let wait = +live.dataset.every;
+  let wait = 0;
   try {
     const answer = await fetch(live.dataset.live, {
       headers: etag ? {"If-None-Match": etag} : {},
@@ -69,6 +75,7 @@ async function look() {
     }
     failures = 0;
     say("");
+    wait = patience();
   } catch {
     failures += 1;
     wait = Math.min(SLOWEST, 1000 * 2 ** Math.min(failures - 1, 10));
@@ -114,5 +121,5 @@ if (live) {
     timer = null;
     if (!document.hidden) look();
   });
-  if (!document.hidden) timer = setTimeout(look, +live.dataset.every);
+  if (!document.hidden) timer = setTimeout(look, patience());
 }
