@@ -22,7 +22,7 @@ from brigand.environments.functions import paying
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Kernels, Policy, Table, check_choices, record
 from brigand.rng import Stream
-from brigand.shortcuts import wind
+from brigand.shortcuts import lend, wind
 from brigand.simulation.conditions import Delivery, delivery_of, parted
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.step import BLOCK, MOST_AT_ONCE, STEPS_AT_ONCE, Functions, score
@@ -121,8 +121,9 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         told = np.zeros(states.shape[1], np.int64)  # their number: what is imputed
         horizon = checkpoints[-1]
         turn = len(slots) - 1
+        memory, table = lend(memory), lend(table)
         for run in range(len(headers)):
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             reward_state[:] = reward_states[run]
@@ -159,7 +160,7 @@ def late_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
                             delay_normals[i] = delay_rng.standard_normal()
                         if delivery.loses:
                             losses[i] = delay_rng.random()
-                    candidates = there[phase, : sizes[phase]]
+                    candidates = lend(there[phase, : sizes[phase]])
                     absent = there[phase, sizes[phase] :]
                     block = 0.0  # summed by blocks, which rounds less
                     for i in range(end - done):
