@@ -16,7 +16,7 @@ from live.common import Clock, loaded
 from stores import folder
 from strength import full, some
 
-SHORTCUTS = ("calls_directly", "packs", "hashes", "winds")
+SHORTCUTS = ("calls_directly", "packs", "hashes", "winds", "lends")
 RUNS = 30
 """Enough for `shortcuts.FEW`."""
 
@@ -191,6 +191,10 @@ CHANGES = {
         interface(next_uint32=lambda found: type(found["next_uint32"])()),
         {"packs"},
     ),
+    "Numba's arrays have another field": (
+        patch(shortcuts, "OF_ARRAYS", {*shortcuts.OF_ARRAYS, "novelty"}),
+        {"lends"},
+    ),
     "NumPy hashes with another constant": (patch(shortcuts, "MULT_A", 0x931E8877), {"hashes"}),
     "NumPy cannot hash": (patch(shortcuts, "_hashmix", fail), {"hashes"}),
     "NumPy steps with another constant": (patch(shortcuts, "MULTIPLIER", 5), {"hashes"}),
@@ -207,6 +211,26 @@ def test_a_shortcut_that_does_not_lead_there_is_not_taken(change, expected, anew
     if change != "NumPy keeps other words":
         for name, part in TRIED.items():
             assert part() == expected[name]
+
+
+@pytest.mark.parametrize("missing", [None, "lends"])
+def test_a_table_that_is_lent_is_the_same(missing, anew, monkeypatch):
+    if missing is not None:
+        monkeypatch.setattr(shortcuts, missing, lambda: False)
+
+    @numba.njit
+    def double(tables):
+        for i in range(len(tables)):
+            table = shortcuts.lend(tables[i])
+            for j in range(len(table)):
+                table[j]["x"] *= 2
+        return len(tables)
+
+    tables = np.zeros((3, 4), [("n", int), ("x", float)])
+    tables["x"] = np.arange(12.0).reshape(3, 4)
+    assert double(tables) == 3
+    assert np.array_equal(tables["x"].ravel(), 2.0 * np.arange(12))
+    assert shortcuts.lend(tables) is tables
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**32, 2**64 + 5, 2**130 + 7])

@@ -127,6 +127,11 @@ class Engine:
         """The size of the state."""
         return self.header.nbytes + self.arms.nbytes + self.memory.nbytes + self.ledger.nbytes
 
+    @property
+    def _kept(self) -> int:
+        """How many rows of memory are stored: the others follow from the rest."""
+        return len(self.memory) - self.settings.policy.derived(len(self.arms))
+
     def serves(self, row: int) -> bool:
         """Return whether an arm is in service."""
         return self.row_of.get(self.names[row]) == row
@@ -238,14 +243,17 @@ class Engine:
             policy.grows
             and len(self.names) == n
             and policy.parameters(n + 1, horizon) == self._parameters
-            and len(policy.memory(n + 1, horizon)) == len(self.memory)
+            and len(policy.memory(n + 1, horizon)) - policy.derived(n + 1) == self._kept
         )
 
     def _grow(self) -> None:
-        fresh = self.settings.policy.start(1, self.settings.horizon).arms
-        self.arms = np.concatenate([self.arms, fresh])
+        policy, n = self.settings.policy, len(self.arms) + 1
+        fresh = policy.start(n, self.settings.horizon)
+        made = fresh.memory[len(fresh.memory) - policy.derived(n) :]
+        self.memory = np.concatenate([self.memory[: self._kept], made])
+        self.arms = np.concatenate([self.arms, fresh.arms[-1:]])
         self.ledger = np.concatenate([self.ledger, np.repeat(LEDGER, 1)])
-        self.settings.policy.grown(self.header[0], self.arms)
+        policy.grown(self.header[0], self.arms)
 
     def _change_arms(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -377,7 +385,8 @@ class Engine:
 
     @property
     def _tables(self) -> dict[str, Table]:
-        return {"header": self.header, "arms": self.arms, "memory": self.memory, "ledger": self.ledger}
+        memory = self.memory[: self._kept]
+        return {"header": self.header, "arms": self.arms, "memory": memory, "ledger": self.ledger}
 
 
 def _candidates_of(event: Event) -> list[int] | None:

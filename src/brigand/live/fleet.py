@@ -23,7 +23,7 @@ from brigand.live.possible import all_possible
 from brigand.policies.base import Policy, Table, check_choices
 from brigand.policies.given import policy_of
 from brigand.rng import check_seed, first_of_seeds
-from brigand.shortcuts import unpack
+from brigand.shortcuts import lend, unpack
 from brigand.spec import importing_only
 
 FORMAT = 1
@@ -403,14 +403,16 @@ def _ask_loop(selects: Callable[..., Any], pulls: Callable[..., None]) -> Callab
         half: NDArray[np.uint32],
     ) -> int:
         rng = unpack(packed)
+        candidates = lend(candidates)
         for i in range(len(ids)):
             b = ids[i]
+            mine, kept = lend(arms[b]), lend(memory[b])
             state[:] = states[b]
             half[:] = halves[b]
-            arm = select(parameters, headers[b], arms[b], memory[b], candidates, rng)
+            arm = select(parameters, headers[b], mine, kept, candidates, rng)
             if not 0 <= arm < len(candidates):
                 return int(headers[b]["step"]) + 1
-            pull(parameters, headers[b], arms[b], memory[b], arm)
+            pull(parameters, headers[b], mine, kept, arm)
             states[b] = state
             halves[b] = half
             last[b, arm] = headers[b]["step"]
@@ -449,7 +451,8 @@ def _tell_loop(learns: Callable[..., None]) -> Callable[..., int]:
             waiting[ids[i], chosen[i]] -= 1
         for i in range(len(ids)):
             b, arm = ids[i], chosen[i]
-            learn(parameters, headers[b], arms[b], memory[b], arm, rewards[i], last[b, arm])
+            mine, kept = lend(arms[b]), lend(memory[b])
+            learn(parameters, headers[b], mine, kept, arm, rewards[i], last[b, arm])
         return 0
 
     return jit.compile_loop(tell, learns)

@@ -18,7 +18,7 @@ from brigand import jit
 from brigand.live.holdout import POLICY, draw, mixed
 from brigand.policies.base import Policy, Table, all_rewards, record
 from brigand.policies.kernels.arithmetic import quotient, two_sum
-from brigand.shortcuts import unpack
+from brigand.shortcuts import lend, unpack
 
 CHOOSE, PULL, LEARN, DEFAULT, CORRECT = range(5)
 """Kinds of calls: choose an arm and pull it; pull one that is known; learn a reward, or a default value; or
@@ -177,8 +177,9 @@ def _loop(kernels: Any, counts_forced: bool) -> Callable[..., int]:
         packed: Any,
     ) -> int:
         rng = unpack(packed)
+        arms, memory, ledger, candidates = lend(arms), lend(memory), lend(ledger), lend(candidates)
         for i in range(len(calls)):
-            call = calls[i]
+            call = lend(calls[i])
             arm = int(call[ARM])
             if call[KIND] == CORRECT:
                 step = int(call[STEP])

@@ -17,6 +17,7 @@ from brigand.live.holdout import mixed
 from brigand.live.names import listed
 from brigand.policies.base import Table
 from brigand.rng import check_seed
+from brigand.shortcuts import lend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,6 +110,7 @@ def _exact_loop(kernels: Any) -> Callable[..., None]:
     def exact(
         parameters: Any, header: Table, arms: Table, memory: Table, candidates: Any, found: Any
     ) -> None:
+        arms, memory, candidates = lend(arms), lend(memory), lend(candidates)
         for i in range(len(candidates)):
             found[i] = propensity(parameters, header[0], arms, memory, candidates, candidates[i])
 
@@ -130,6 +132,7 @@ def _drawing_loop(kernels: Any) -> Callable[..., None]:
         rng: np.random.Generator,
         counts: Any,
     ) -> None:
+        arms, memory, candidates = lend(arms), lend(memory), lend(candidates)
         for _ in range(draws):
             arm = select(parameters, header[0], arms, memory, candidates, rng)
             if 0 <= arm < len(counts):

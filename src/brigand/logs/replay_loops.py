@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from brigand import jit
 from brigand.policies.base import Kernels, Table
 from brigand.policies.kernels.randomness import uniform_at
+from brigand.shortcuts import lend
 
 ITSELF = -1
 """In the place of a key: the log itself."""
@@ -82,6 +83,7 @@ def queue_loop(kernels: Kernels) -> Callable[..., int]:
         order = np.empty(n, np.int32)
         taken = np.empty(n_arms, np.int64)
         of, mean = ITSELF, mean_of(rewards)
+        memory, candidates = lend(memory), lend(candidates)
         for run in range(len(headers)):
             if drawn[run] != of:
                 of = drawn[run]
@@ -94,7 +96,7 @@ def queue_loop(kernels: Kernels) -> Callable[..., int]:
             for i in range(n):
                 order[i] = i
             taken[:] = 0
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             choice_state[:] = choice_states[run]
@@ -188,6 +190,7 @@ def rejection_loop(kernels: Kernels) -> Callable[..., int]:
         stretch = max(LEAST_ROWS, -(-n // STRETCHES))
         rows = np.arange(n).astype(np.int32)
         of, mean = ITSELF, mean_of(rewards)
+        memory = lend(memory)
         for run in range(len(headers)):
             if drawn[run] != of:
                 of = drawn[run]
@@ -199,7 +202,7 @@ def rejection_loop(kernels: Kernels) -> Callable[..., int]:
                     mean += rewards[rows[i]]
                 mean /= n
             logged[run] = mean
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             choice_state[:] = choice_states[run]
@@ -208,7 +211,7 @@ def rejection_loop(kernels: Kernels) -> Callable[..., int]:
             step = mark = place = 0
             while place < n and step < horizon:
                 s = which[rows[place]]
-                candidates = sets[bounds[s] : bounds[s + 1]]
+                candidates = lend(sets[bounds[s] : bounds[s + 1]])
                 arm = select(parameters, header, arms, memory, candidates, rng)
                 if not 0 <= arm < len(arms):
                     return step + 1

@@ -35,6 +35,7 @@ from brigand.policies.randomised.thompson import ThompsonBeta
 from brigand.policies.ucb.kl_ucb import KLUCB
 from brigand.policies.ucb.ucb1 import UCB1
 from brigand.rng import Stream
+from brigand.shortcuts import lend
 from brigand.simulation.plan import check_workers
 
 N_ARMS, HORIZON, RUNS = 10, 500, 10_001
@@ -125,6 +126,7 @@ def stack_loop(kernels: Kernels) -> Callable[..., None]:
         rng: np.random.Generator,
         counts: NDArray[np.int64],
     ) -> None:
+        arms, memory, candidates = lend(arms), lend(memory), lend(candidates)
         for step in range(1, rewards.shape[1] + 1):
             arm = select(parameters, header, arms, memory, candidates, rng)
             pull(parameters, header, arms, memory, arm)

@@ -256,6 +256,13 @@ class Policy(Spec, ABC):
         """Return a fresh memory table (same arguments as `parameters`)."""
         return NO_MEMORY.copy()
 
+    def derived(self, n_arms: int) -> int:
+        """Return how many of the last rows of `memory` follow from the rest of the state.
+
+        They are not stored. The kernels make them anew where they are fresh.
+        """
+        return 0
+
     def start(self, n_arms: int, horizon: int | None, key: int = 0) -> State:
         """Return the state before the first pull.
 

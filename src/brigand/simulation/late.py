@@ -22,7 +22,7 @@ from brigand.environments.moving import Moving, reward_about
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Kernels, Policy, Table, check_choices, record
 from brigand.rng import Stream
-from brigand.shortcuts import wind
+from brigand.shortcuts import lend, wind
 from brigand.simulation.conditions import Delivery, delivery_of, parted
 from brigand.simulation.plan import Plan, Runs
 from brigand.simulation.step import BLOCK, MOST_AT_ONCE, STEPS_AT_ONCE, Functions, score
@@ -132,7 +132,8 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
         told = np.zeros(states.shape[1], np.int64)  # their number: what is imputed
         horizon = checkpoints[-1]
         turn = len(slots) - 1
-        laws, table = world.laws, world.table
+        memory = lend(memory)
+        laws, table = world.laws, lend(world.table)
         uses_uniform, uses_normal = world.uses_uniform, world.uses_normal
         if moves:
             means, best, noise, by_pulls = world.means, world.best, world.noise, world.by_pulls
@@ -140,7 +141,7 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
             anew = math.sqrt(1.0 - persistence * persistence)
             shared = np.zeros(BLOCK)
         for run in range(len(headers)):
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             reward_state[:] = reward_states[run]
@@ -184,7 +185,7 @@ def late_loop(kernels: Kernels, functions: Functions, moves: bool) -> Callable[.
                             delay_exponentials[i] = delay_rng.standard_exponential()
                         if delivery.loses:
                             losses[i] = delay_rng.random()
-                    candidates = there[phase, : sizes[phase]]
+                    candidates = lend(there[phase, : sizes[phase]])
                     absent = there[phase, sizes[phase] :]
                     for i in range(end - done):
                         step = done + i + 1

@@ -18,7 +18,7 @@ from brigand.environments.world import World
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Header, Kernels, Policy, Table, check_choices
 from brigand.rng import Stream
-from brigand.shortcuts import wind
+from brigand.shortcuts import lend, wind
 from brigand.simulation.plan import Plan, Runs
 
 Functions = tuple[Callable[..., float], ...]
@@ -106,8 +106,9 @@ def _simulation_loop(kernels: Kernels, functions: Functions) -> Callable[..., in
         uniforms = np.zeros(BLOCK)
         normals = np.zeros(BLOCK)
         counts = np.zeros((len(starts), states.shape[1]), np.int64)
+        memory, candidates, table = lend(memory), lend(candidates), lend(table)
         for run in range(len(headers)):
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             reward_state[:] = reward_states[run]
@@ -192,8 +193,9 @@ def moving_loop(kernels: Kernels, functions: Functions) -> Callable[..., int]:
         means, best, noise, laws, table = world.means, world.best, world.noise, world.laws, world.table
         loads, persistence, uses_shared = world.loads, world.persistence, world.uses_shared
         anew = math.sqrt(1.0 - persistence * persistence)
+        memory, candidates = lend(memory), lend(candidates)
         for run in range(len(headers)):
-            header, arms = headers[run], states[run]
+            header, arms = headers[run], lend(states[run])
             for row in range(len(memory)):
                 memory[row] = fresh[row]
             reward_state[:] = reward_states[run]
@@ -271,6 +273,7 @@ def trace_loop(kernels: Kernels) -> Callable[..., int]:
         rng: np.random.Generator,
         chosen: NDArray[np.int64],
     ) -> int:
+        arms, memory, candidates = lend(arms), lend(memory), lend(candidates)
         for i in range(len(chosen)):
             arm = select(parameters, header, arms, memory, candidates, rng)
             if not 0 <= arm < len(arms):

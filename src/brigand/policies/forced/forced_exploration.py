@@ -49,10 +49,10 @@ import numpy as np
 from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, State, Table, record, ring_length
-from brigand.policies.forced import turns
-from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss, move_on, propensity, select
+from brigand.policies.forced import standings, turns
+from brigand.policies.forced.standings import mean_moved, means_moved, move_on, propensity, select
+from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss
 from brigand.policies.kernels import window
-from brigand.policies.kernels.choices import mean_moved, rank
 from brigand.policies.kernels.estimates import known_mean, windowed
 
 HEADER = record(step=0, next_reset=0, leader=-1, second=0.0, slot=0, block=1, **turns.HEADER)
@@ -78,9 +78,9 @@ def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) 
     if parameters.window > 0:
         gone = window.advance(header, arms, memory, arm, parameters.window)
         if gone >= 0:
-            mean_moved(header, arms, gone)
+            mean_moved(parameters, header, arms, memory, gone)
         elif gone == -2:
-            rank(header, arms)
+            means_moved(parameters, header, arms, memory)
 
 
 @kernel
@@ -93,7 +93,7 @@ def learn(
     else:
         window.add_recent(arms, arm, reward)
         window.refresh(arms, arm)
-    mean_moved(header, arms, arm)
+    mean_moved(parameters, header, arms, memory, arm)
 
 
 @kernel
@@ -111,7 +111,7 @@ def correct(
         return
     window.correct_recent(arms, arm, was, reward)
     window.refresh(arms, arm)
-    mean_moved(header, arms, arm)
+    mean_moved(parameters, header, arms, memory, arm)
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,13 @@ class ForcedExploration(ForcedPolicy):
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         table = self._table(n_arms, horizon, self.reset_round)
-        memory = np.repeat(MEMORY, max(self._window(horizon), len(table)))
+        n_rows = max(self._window(horizon), len(table)) + self.derived(n_arms)
+        memory = np.repeat(MEMORY, n_rows)
         memory["f"][: len(table)] = table
         return memory
+
+    def derived(self, n_arms: int) -> int:
+        return standings.n_rows(n_arms)
 
     def start(self, n_arms: int, horizon: int | None, key: int = 0) -> State:
         state = super().start(n_arms, horizon, key)

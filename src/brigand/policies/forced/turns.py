@@ -165,21 +165,29 @@ def count_pull(header: Header, arms: Table, arm: int) -> bool:
 
 
 @kernel
-def move_on(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
-    """End the round, or reset it, where that is due, and find out which arm is due next.
-
-    Apart from `count_pull`, so that most steps go without a call: see `brigand.jit`.
-    """
+def end_round(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> bool:
+    """End the round, or reset it, where that is due; return whether all arms wait otherwise from now on."""
     catches_up = arms[arm]["pulls"] <= min(header["round"], header["lap"] - 1)  # it was new before this pull
-    if header["seen"] == len(arms):
+    ends, resets = header["seen"] == len(arms), header["step"] == header["next_reset"]
+    if ends:
         header["seen"] = 0
         header["lap"] += 1
         enter_round(parameters, header, arms, memory, header["round"] + 1)
-    if header["step"] == header["next_reset"]:
+    if resets:
         header["next_reset"] += parameters.window
         enter_round(parameters, header, arms, memory, parameters.reset_round)
     if catches_up:
         arms[arm]["wait"] = min(header["threshold"], limit(parameters, header, memory, arms[arm]["pulls"]))
+    return ends or resets
+
+
+@kernel
+def move_on(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+    """End the round where that is due, and find out which arm is due next: O(K).
+
+    Apart from `count_pull`, so that most steps go without a call: see `brigand.jit`.
+    """
+    end_round(parameters, header, arms, memory, arm)
     reschedule(header, arms)
 
 
