@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from brigand.display import notebook
@@ -119,8 +120,13 @@ class StyledFigure(Figure):
         return STYLE | SMALL if self.get_figwidth() < NARROW else STYLE
 
     def draw(self, renderer: Any) -> None:  # noqa: D102
+        layout = self.get_layout_engine()
         with mpl.rc_context(self.look), text.fonts(self):
-            super().draw(renderer)
+            # To write a file, Matplotlib draws twice: first for the layout, to nowhere.
+            if self.canvas.is_saving() and isinstance(layout, ConstrainedLayoutEngine):
+                layout.execute(self)
+            else:
+                super().draw(renderer)
 
 
 def new_figure(width: float, height: float) -> Figure:
