@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -160,7 +161,8 @@ def content(figure: Figure, suffix: str) -> bytes:
         "svg": {"Title": title, "Date": None},
         "pdf": {"Title": title, "Subject": words, "CreationDate": None},
     }[suffix]
-    with mpl.rc_context(look_of(figure) or STYLE), text.fonts(figure):
+    fonts = nullcontext() if isinstance(figure, StyledFigure) else text.fonts(figure)
+    with mpl.rc_context(look_of(figure) or STYLE), fonts:
         figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
     if suffix != "svg":
         return buffer.getvalue()

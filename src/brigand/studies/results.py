@@ -19,7 +19,7 @@ from brigand import display
 from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
-from brigand.simulation.results import Results, statistics_of
+from brigand.simulation.results import Results, array_statistics
 from brigand.studies.chosen import condition
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import conditions_of, environment_of
@@ -458,20 +458,16 @@ class StudyResults:
             Indexed by policy and step.
         """
         import pandas as pd
-        import xarray as xr
 
-        tables = []
-        worst = self._worst(problem, self.steps(problem))
+        tables = {}
+        steps = pd.Index(self.steps(problem), name="step")
+        worst = self._worst(problem, steps)
         for name in self.policies_of(problem) if policies is None else policies:
-            regret, dims = _flat(self.regret(problem, name))
-            labels: dict[str, Any] = {
-                "policy": [name],
-                "method": ("policy", [self.method(problem, name)]),
-                "step": self.steps(problem),
-            }
-            data = xr.Dataset({"regret": (("policy", *dims, "step"), regret[None])}, labels)
-            tables.append(statistics_of(data["regret"], worst))
-        return pd.concat(tables)
+            regret = self.regret(problem, name)
+            drawn = regret.mean(axis=1) if len(regret) > 1 else regret[0]
+            found = {"method": self.method(problem, name), **array_statistics(drawn.T, worst)}
+            tables[name] = pd.DataFrame(found, steps).assign(replications=len(drawn))
+        return pd.concat(tables, names=["policy"])
 
     def summary(self) -> pd.DataFrame:
         """Return statistics of the regret at T.
