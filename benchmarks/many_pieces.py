@@ -3,6 +3,7 @@
 With ``PYTHONPATH`` at the source of an earlier version, ``python benchmarks/many_pieces.py`` measures that.
 """
 
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -53,13 +54,13 @@ PARTS = {
 SHARED = """
 (folder / "small.yaml").write_text(\"\"\"name: small
 horizon: 20000
-replications: 20
-environments: [{random: {family: bernoulli, arms: 3, instances: 100}}]
+replications: RUNS
+environments: [{random: {family: bernoulli, arms: 3, instances: INSTANCES}}]
 policies: [FE-Exp]
 \"\"\")
 if __name__ == "__main__":
     work.STEPS = 20000
-    timed(lambda: run_study(folder / "small.yaml", folder / str(list(HOW)), **HOW))
+    timed(lambda: run_study(folder / "small.yaml", folder / str([*HOW, RUNS]), **HOW))
 """
 
 
@@ -76,14 +77,16 @@ def measured():
         files = sum(path.is_file() for path in (folder / "out").rglob("*"))
         print(f"{files:,} files", file=sys.stderr)
         found = {"brigand run": begin} | {name: run(code, folder) for name, code in PARTS.items()}
-        for how in ({"workers": 2}, {"dask": "local:2"}):
-            code = SHARED.replace("HOW", repr(how))
+        sizes, hows = ((1, 2), (100, 20)), ({"workers": 2}, {"dask": "local:2"})
+        for (instances, runs), how in itertools.product(sizes, hows):
+            code = SHARED.replace("HOW", repr(how)).replace("RUNS", str(runs))
+            code = code.replace("INSTANCES", str(instances))
             script = folder / "shared.py"
             script.write_text(BEGIN + code, encoding="utf-8")
             done = subprocess.run(
                 [sys.executable, script, folder], capture_output=True, text=True, check=True
             )
-            found[f"2,000 pieces of 2 ms, {how}"] = list(map(float, done.stdout.split()))
+            found[f"{instances * runs:,} pieces of 2 ms, {how}"] = list(map(float, done.stdout.split()))
         print(f"(all took {time.perf_counter() - start:.0f} s)", file=sys.stderr)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -13,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from brigand.display import notebook
@@ -119,8 +121,13 @@ class StyledFigure(Figure):
         return STYLE | SMALL if self.get_figwidth() < NARROW else STYLE
 
     def draw(self, renderer: Any) -> None:  # noqa: D102
+        layout = self.get_layout_engine()
         with mpl.rc_context(self.look), text.fonts(self):
-            super().draw(renderer)
+            # To write a file, Matplotlib draws twice: first for the layout, to nowhere.
+            if self.canvas.is_saving() and isinstance(layout, ConstrainedLayoutEngine):
+                layout.execute(self)
+            else:
+                super().draw(renderer)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -154,7 +161,8 @@ def content(figure: Figure, suffix: str) -> bytes:
         "svg": {"Title": title, "Date": None},
         "pdf": {"Title": title, "Subject": words, "CreationDate": None},
     }[suffix]
-    with mpl.rc_context(look_of(figure) or STYLE), text.fonts(figure):
+    fonts = nullcontext() if isinstance(figure, StyledFigure) else text.fonts(figure)
+    with mpl.rc_context(look_of(figure) or STYLE), fonts:
         figure.savefig(buffer, format=suffix, dpi=200, metadata=metadata)
     if suffix != "svg":
         return buffer.getvalue()

@@ -122,6 +122,7 @@ def _installed() -> Iterator[Any]:
     yield from sorted(found, key=lambda entry: ("Sans" not in entry.name, entry.name))
 
 
+@functools.cache
 def _characters(path: str) -> set[str]:
     try:
         return set(map(chr, font_manager.get_font(path).get_charmap()))

@@ -67,6 +67,8 @@ class Kept(NamedTuple):
 
     def lacks(self, block: Block) -> list[tuple[int, int, int]]:
         """Return what a study wants of the block and is not there: instance, first replication, end."""
+        if self.done == [block.shape[1]] * block.shape[0]:  # as of most: no more and no less
+            return []
         first, column = block.place
         done = self.done + [0] * (block.shape[0] - len(self.done))
         end = column + block.shape[1]

@@ -236,9 +236,10 @@ class Packs:
 
     def _ranked(self, key: str) -> list[Place]:
         """Return where a block is, what has most first: a log may have more of it than a pack."""
-        places = self._places.get(key, [])[:]
-        places.sort(key=lambda place: place.kept.worth, reverse=True)
-        return places
+        places = self._places.get(key, [])
+        if len(places) < 2:
+            return places[:]
+        return sorted(places, key=lambda place: place.kept.worth, reverse=True)
 
     def _content(self, key: str, place: Place) -> tuple[bytes, memoryview] | None:
         """Return a block's first line and what follows it; None, and a note of it, if it is damaged.
@@ -249,7 +250,7 @@ class Packs:
             The file is not there any more.
         """
         try:
-            with place.path.open("rb") as file:
+            with open(place.path, "rb", buffering=0) as file:
                 file.seek(place.start)
                 content = memoryview(file.read(place.size))
         except FileNotFoundError:

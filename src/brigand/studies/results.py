@@ -19,7 +19,7 @@ from brigand import display
 from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
-from brigand.simulation.results import Results, statistics_of
+from brigand.simulation.results import Results, array_statistics
 from brigand.studies.chosen import condition
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import conditions_of, environment_of
@@ -108,6 +108,7 @@ class StudyResults:
             self._problems = {entry["name"]: entry for entry in self.manifest["problems"]}
             self._policies = {entry["name"]: entry for entry in self.manifest["policies"]}
             self._replications = int(self.manifest["replications"])
+            self._digests = {name: digest(entry["checkpoints"]) for name, entry in self._problems.items()}
             if written == FORMAT:
                 self._cells = {(cell["problem"], cell["policy"]): cell for cell in self.manifest["cells"]}
                 self._tables = {names: self._table(*names) for names in self._cells}
@@ -369,8 +370,14 @@ class StudyResults:
         ResultFileError
             Pieces are missing or damaged.
         """
-        steps = self.steps(problem)
-        usual = digest(steps.tolist())
+        for block, values in self._values(problem, policy, array):
+            height, width = block.shape
+            instances = block.place[0] + np.repeat(np.arange(height), width)
+            yield Runs(instances, block.place[1] + np.tile(np.arange(width), height), values)
+
+    def _values(self, problem: str, policy: str, array: str) -> Iterator[tuple[Block, NDArray[Any]]]:
+        """Yield blocks, each with its runs that are wanted, by instance and then by replication."""
+        steps, usual = self.steps(problem), self._digests[problem]
         for block in self._complete(problem, policy):
             there = self._kept.kept(block.key)
             names = (array,) if there is not None and there.steps == usual else (array, "steps")
@@ -386,8 +393,7 @@ class StudyResults:
                 if "steps" not in found or not set(steps) <= set(found["steps"]):
                     raise ResultFileError(self._missing(problem, policy))
                 values = values if array == "forced" else values[:, np.searchsorted(found["steps"], steps)]
-            instances = block.place[0] + np.repeat(np.arange(height), width)
-            yield Runs(instances, block.place[1] + np.tile(np.arange(width), height), values)
+            yield block, values
 
     def rivals(self, problem: str) -> list[str]:
         """Return the policies that are ranked: all but `Oracle`, which loses nothing; it, if it is alone."""
@@ -400,8 +406,8 @@ class StudyResults:
         key = (problem, policy)
         if key not in self._final:
             final = np.empty(self._complete(problem, policy).shape)
-            for runs in self.blocks(problem, policy, "regret"):
-                final[runs.instances, runs.replications] = runs.values[:, -1]
+            for block, values in self._values(problem, policy, "regret"):
+                final[_part(block)] = values[:, -1].reshape(block.shape)
             self._final[key] = final
         return self._final[key]
 
@@ -452,20 +458,16 @@ class StudyResults:
             Indexed by policy and step.
         """
         import pandas as pd
-        import xarray as xr
 
-        tables = []
-        worst = self._worst(problem, self.steps(problem))
+        tables = {}
+        steps = pd.Index(self.steps(problem), name="step")
+        worst = self._worst(problem, steps)
         for name in self.policies_of(problem) if policies is None else policies:
-            regret, dims = _flat(self.regret(problem, name))
-            labels: dict[str, Any] = {
-                "policy": [name],
-                "method": ("policy", [self.method(problem, name)]),
-                "step": self.steps(problem),
-            }
-            data = xr.Dataset({"regret": (("policy", *dims, "step"), regret[None])}, labels)
-            tables.append(statistics_of(data["regret"], worst))
-        return pd.concat(tables)
+            regret = self.regret(problem, name)
+            drawn = regret.mean(axis=1) if len(regret) > 1 else regret[0]
+            found = {"method": self.method(problem, name), **array_statistics(drawn.T, worst)}
+            tables[name] = pd.DataFrame(found, steps).assign(replications=len(drawn))
+        return pd.concat(tables, names=["policy"])
 
     def summary(self) -> pd.DataFrame:
         """Return statistics of the regret at T.
@@ -579,11 +581,11 @@ class StudyResults:
 
     def _joined(self, problem: str, policy: str, array: str) -> NDArray[Any] | None:
         joined = None
-        for runs in self.blocks(problem, policy, array):
+        for block, values in self._values(problem, policy, array):
             if joined is None:
-                shape = (*self._tables[problem, policy].shape, *runs.values.shape[1:])
-                joined = np.empty(shape, runs.values.dtype)
-            joined[runs.instances, runs.replications] = runs.values
+                shape = (*self._tables[problem, policy].shape, *values.shape[1:])
+                joined = np.empty(shape, values.dtype)
+            joined[_part(block)] = values.reshape(*block.shape, *values.shape[1:])
         return joined
 
     def _complete(self, problem: str, policy: str) -> Cell:
@@ -615,7 +617,7 @@ class StudyResults:
         if kept is None or kept.lacks(block) or kept.pulls < ("pulls" in self.manifest["metrics"]):
             return True
         steps = self._problems[problem]["checkpoints"]
-        if kept.steps == digest(steps):
+        if kept.steps == self._digests[problem]:
             return False
         try:
             return not set(steps) <= set(self._kept.get(block.key, ("steps",))[1]["steps"].tolist())
@@ -623,9 +625,9 @@ class StudyResults:
             return True
 
     def _cell(self, problem: str, policy: str) -> dict[str, Any]:
-        playing = [name for name in self._policies if (problem, name) in self._cells]
-        if policy not in playing:
+        if (problem, policy) not in self._cells:
             self.problem(problem)
+            playing = [name for name in self._policies if (problem, name) in self._cells]
             raise UnknownNameError(f"policy on {problem!r}", policy, playing)
         cell: dict[str, Any] = self._cells[problem, policy]
         return cell
@@ -634,6 +636,12 @@ class StudyResults:
 def _plain(value: Any) -> Any:
     """Return a swept value as a cell of a table."""
     return value if isinstance(value, (bool, int, float, str)) else json.dumps(value)
+
+
+def _part(block: Block) -> tuple[slice, slice]:
+    """Return which instances and replications are those of a block."""
+    (row, column), (height, width) = block.place, block.shape
+    return slice(row, row + height), slice(column, column + width)
 
 
 def _starts(kept: Kept) -> list[int]:

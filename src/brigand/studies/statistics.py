@@ -11,6 +11,7 @@ rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import TYPE_CHECKING, NamedTuple
@@ -177,10 +178,15 @@ def critical_difference(policies: int, instances: int) -> float:
     >>> round(critical_difference(4, 14), 2)  # Demšar's example
     1.25
     """
+    return _q(policies) / math.sqrt(2) * math.sqrt(policies * (policies + 1) / (6 * instances))
+
+
+@functools.cache
+def _q(policies: int) -> float:
+    """Return the quantile of the Studentized range, which takes an integral to find."""
     from scipy import stats
 
-    q = float(stats.studentized_range.ppf(LEVEL, policies, math.inf)) / math.sqrt(2)
-    return q * math.sqrt(policies * (policies + 1) / (6 * instances))
+    return float(stats.studentized_range.ppf(LEVEL, policies, math.inf))
 
 
 def alike(ranks: ArrayLike, difference: float) -> list[tuple[int, int]]:

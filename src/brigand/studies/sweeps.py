@@ -31,7 +31,8 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
     note : str
         What was left out, for the title.
     """
-    summary = results.summary()
+    columns = results.summary()[["mean", "q10", "q90"]]
+    ranges = dict(zip(columns.index, columns.to_numpy(float).tolist(), strict=True))
     rivals = {problem: results.rivals(problem) for problem in results.problems}
     policies = {name: results.policy(name) for name in results.policies}
     problems = {name: results.problem(name) for name in results.problems}
@@ -42,7 +43,7 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
         for policy, (line, _) in everywhere[parameter].items():
             first.setdefault(line, results.places[policy])
         points = [
-            (problem, line, first.get(line, results.places[policy]), x, *_range(summary, problem, policy))
+            (problem, line, first.get(line, results.places[policy]), x, *ranges[problem, policy])
             for problem in problems
             for policy, (line, x) in of.items()
             if policy in rivals[problem]
@@ -50,7 +51,7 @@ def sweeps(results: StudyResults, most: int) -> Iterator[tuple[str, pd.DataFrame
         yield parameter, *_kept(points, of.get(results.baseline, ("",))[0], most)
     for parameter, of in _lines(problems).items():
         points = [
-            (panel, policy, results.places[policy], x, *_range(summary, problem, policy))
+            (panel, policy, results.places[policy], x, *ranges[problem, policy])
             for problem, (panel, x) in of.items()
             if np.isfinite(x)
             for policy in rivals[problem]
@@ -95,11 +96,6 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         return str(value.get("type", ""))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _range(summary: pd.DataFrame, problem: str, policy: str) -> list[float]:
-    found: list[float] = summary.loc[(problem, policy), ["mean", "q10", "q90"]].astype(float).tolist()
-    return found
 
 
 def _kept(points: list[Any], base: str, most: int) -> tuple[pd.DataFrame, str]:
