@@ -48,7 +48,7 @@ def of_bandits(policy, arms):
 
 
 def of_many_arms(name, family, arms, repetitions=3):
-    """Return how long a step of the simulator takes, a choice and its reward, and bytes of the state an arm."""
+    """Return how long a step of the simulator takes, and bytes of the state an arm."""
     horizon, policy = max(4 * arms, 200_000), br.ForcedExploration(SEQUENCES[name])
     jobs = {name: job(policy, problem(arms, horizon, family), horizon)}
     timing = measure(jobs, job(policy, problem(10, 200_000, family), 200_000), repetitions)[name]

@@ -38,8 +38,8 @@ Cost
 ----
 O(1) a step while the leader's mean stays ahead. At other steps O(log K) on average, by a tree
 (`brigand.policies.forced.standings`); up to K = 100 all arms are looked at instead, which is quicker. All are
-looked at, too, at the end of a round, which takes K steps or more; at a reset, every `window` steps, so that a
-window shorter than K costs O(K / window) a step; and where not all arms are candidates. Memory O(K), and
+looked at, too, at the end of a round, which takes K steps or more; at a reset, every `window` steps, so that
+a window shorter than K costs O(K / window) a step; and where not all arms are candidates. Memory O(K), and
 O(window).
 """
 
