@@ -1,14 +1,17 @@
-"""Fleets: nanoseconds a decision and a reward, by size, beside a loop of `Bandit`s."""
+"""Fleets: nanoseconds a decision and a reward, by size, beside a loop of `Bandit`s; FE among many arms."""
 
 import time
 
 import numpy as np
+from measure import job, measure, problem
 
 import brigand as br
 
 POLICIES = {"FE-Linear": br.ForcedExploration(br.Linear()), "UCB1": br.UCB1()}
 SIZES = ((1_000, 10), (100_000, 10), (1_000_000, 10), (10_000, 100))
 BANDITS = 200
+SEQUENCES = {"FE-Linear": br.Linear(), "FE-Exp": br.Exponential()}
+ARMS = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 def of_fleet(policy, n, arms, order, rounds=7):
@@ -44,8 +47,33 @@ def of_bandits(policy, arms):
     return (asked - start) / BANDITS * 1e9, (told - asked) / BANDITS * 1e9
 
 
+def of_many_arms(name, family, arms, repetitions=3):
+    """Return how long a step of the simulator takes, and bytes of the state an arm."""
+    horizon, policy = max(4 * arms, 200_000), br.ForcedExploration(SEQUENCES[name])
+    jobs = {name: job(policy, problem(arms, horizon, family), horizon)}
+    timing = measure(jobs, job(policy, problem(10, 200_000, family), 200_000), repetitions)[name]
+    return timing, sum(table.nbytes for table in policy.start(arms, horizon)[1:]) / arms
+
+
+def report_many_arms(out):
+    """Print how the time of a step grows with the number of arms."""
+    rows = []
+    for name in SEQUENCES:
+        for family in ("bernoulli", "gaussian"):
+            for arms in ARMS:
+                timing, size = of_many_arms(name, family, arms)
+                numbers = f"{timing.median:,.0f}", f"{timing.ratio:.1f}", f"{size:.0f}"
+                rows.append([name, family, f"{arms:,}", *numbers])
+    out.table(
+        "FE among many arms: a step with its reward, T = 4 K, at least 200,000",
+        ["policy", "rewards", "K", "ns", "ratio to K = 10", "bytes an arm"],
+        rows,
+    )
+
+
 def report(out):
-    """Print the table, with ratios to a loop over bandits in memory."""
+    """Print the tables; of fleets with ratios to a loop over bandits in memory."""
+    report_many_arms(out)
     rows = []
     for name, policy in POLICIES.items():
         alone = of_bandits(policy, 10)

@@ -230,3 +230,22 @@ def test_settings_that_are_not_allowed_are_refused():
             bad()
     assert br.Fleet(0, 2, FE).ask([]).tolist() == []
     assert br.Fleet(2, 1, FE).ask([0, 1, 1]).tolist() == [0, 0, 0]
+
+
+def test_fleets_with_very_many_arms_are_saved_with_their_trees(tmp_path):
+    n, rng = 2, np.random.default_rng(0)
+    fleet = br.Fleet(n, 150, FE, seed=4)
+    said = play(fleet, [[0, 1]] * 200, rng)
+    fleet.save(tmp_path / "x.h5")
+    loaded = br.Fleet.load(tmp_path / "x.h5")
+    again = np.random.default_rng(1), np.random.default_rng(1)
+    for i, rows in play(fleet, [[1, 0]] * 200, again[0]).items():
+        said[i] += rows
+    play(loaded, [[1, 0]] * 200, again[1])
+    assert state(loaded) == state(fleet)
+    for i, rows in said.items():
+        bandit = bandit_of(fleet, i)
+        for arm, reward in rows:
+            decision = bandit.ask()
+            assert int(decision.arm) == arm
+            bandit.tell(decision.id, reward)

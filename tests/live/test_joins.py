@@ -11,8 +11,9 @@ from brigand.live import session
 from brigand.live.damage import LogCheck
 from brigand.live.engine import Engine
 from brigand.live.names import joins, name_data
+from brigand.policies.forced import standings
 from brigand.storage.events import ADD, Event
-from live.common import FE, POLICIES, SW_FE, Clock, contents, rewards_for, state
+from live.common import FE, LOADS, POLICIES, SW_FE, Clock, contents, loaded, rewards_for, state
 from strength import some
 
 GROWING = [  # eps-greedy-gap has a parameter that depends on the number of arms
@@ -203,3 +204,22 @@ def test_nobody_waits_while_an_engine_is_made_and_compiled_nor_while_a_state_is_
         monkeypatch.setattr(session, "seal", beside(session.seal))
         bandit.ask(2)
         assert steps == [2, 6]
+
+
+@pytest.mark.parametrize("policy", [FE, SW_FE], ids=["FE", "SW-FE"])
+def test_the_arm_from_which_on_there_is_a_tree_changes_no_choice(policy, tmp_path, monkeypatch):
+    """With 16 arms there is none, and with 17 one; nor does loading the bandit."""
+
+    def lived(many):
+        monkeypatch.setattr(standings, "MANY", many)
+        clock = Clock()
+        bandit = br.Bandit([f"{i}" for i in range(14)], policy, seed=3, clock=clock)
+        for i in range(8):
+            go_on(bandit, i, 25)
+            bandit.add_arm(f"new {i}")
+            if i % 2 == 1:
+                bandit = loaded(bandit, LOADS[i // 2], f"sqlite:///{tmp_path}/{many}.db", clock)
+        assert bandit.snapshot()["state"]["tables"]["memory"]["rows"] == (policy.window or 0)
+        return [event[:5] for event in log(bandit)]
+
+    assert lived(16) == lived(10**9)

@@ -62,7 +62,7 @@ class Fleet:
     A reward is that of the last decision for its arm whose reward has not come, where it matters which: for
     policies that forget.
 
-    A decision takes time that grows with K, as it does for `Bandit`.
+    A decision takes time that grows with K, as it does for `Bandit`; for FE and SW-FE, with log K.
 
     Examples
     --------

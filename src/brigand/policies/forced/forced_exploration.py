@@ -36,7 +36,11 @@ Absent arms: an arm that is away when it is due misses its turn, and one that jo
 
 Cost
 ----
-O(1) a step while the leader's mean stays ahead, O(K) at a forced pull; memory O(K), and O(window).
+O(1) a step while the leader's mean stays ahead. At other steps O(log K) on average, by a tree
+(`brigand.policies.forced.standings`); up to K = 100 all arms are looked at instead, which is quicker. All are
+looked at, too, at the end of a round, which takes K steps or more; at a reset, every `window` steps, so that
+a window shorter than K costs O(K / window) a step; and where not all arms are candidates. Memory O(K), and
+O(window).
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ late catches up (see `brigand.policies.forced.turns`).
 
 Cost
 ----
-O(room) a step, some 0.5 us for 1,000 rewards in the reference; memory O(K room).
+O(room) a step, some 0.5 us for 1,000 rewards in the reference, and O(K) at a forced pull. Memory O(K room).
 """
 
 from __future__ import annotations

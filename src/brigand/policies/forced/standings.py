@@ -28,7 +28,7 @@ from brigand.policies.forced.turns import end_round, is_due, reschedule
 from brigand.policies.kernels import choices
 from brigand.policies.kernels.choices import is_only
 
-MANY = 64
+MANY = 100
 """So many arms are looked at one by one."""
 BUCKET = 16
 """Arms of a leaf."""

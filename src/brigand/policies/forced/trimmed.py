@@ -45,8 +45,9 @@ Absent arms: an arm that is away when it is due misses its turn, and one that jo
 
 Cost
 ----
-O(1024) a step, some 1.3 us for an arm with so many rewards; O(1024 K) when the share changes, 37 times at
-most. Memory O(1024 K): of each arm the last 1024 rewards are kept, in order of arrival and in order of size.
+O(1024) a step, some 1.3 us for an arm with so many rewards, and O(K) at a forced pull; O(1024 K) when the
+share changes, 37 times at most. Memory O(1024 K): of each arm the last 1024 rewards are kept, in order of
+arrival and in order of size.
 
 What is not left out is added up anew at every reward: nothing is ever subtracted, and a reward of 1e300 that
 is left out leaves nothing behind. Sums are kept with what rounding took from them, so that equal means are
