@@ -22,7 +22,7 @@ test-full: $(VENV)/installed-dev  ## Run all tests at full strength
 
 # Old releases call what newer ones of their own dependencies deprecate.
 test-lowest: $(VENV)-lowest/installed  ## Run them with the lowest versions that pyproject.toml allows (Python 3.11)
-	$(VENV)-lowest/bin/python -m pytest -n auto -q -W ignore::DeprecationWarning
+	PYTHONWARNINGS=ignore::DeprecationWarning $(VENV)-lowest/bin/python -m pytest -n auto -q -W ignore::DeprecationWarning
 
 lint: $(VENV)/installed-dev  ## Check style and types
 	$(BIN)/ruff check .

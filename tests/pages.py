@@ -9,6 +9,8 @@ import sys
 from cli.command import PROGRAM
 
 MARK = "\x1e"
+STRICT = ["-W", "error", *(f"-W{option}" for option in sys.warnoptions)]
+"""Options of Python: warnings are errors, but for those that $PYTHONWARNINGS leaves out."""
 RUNNER = f"""
 import json, subprocess, sys
 
@@ -41,7 +43,7 @@ def run_page(path, folder, replace=(), seconds=600):
         text = text.replace(old, new)
     found = list(blocks(text))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUNNER],
+        [sys.executable, *STRICT, "-c", RUNNER],
         input=json.dumps(found),
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ import pytest
 import brigand as br
 from brigand.studies.run import plan_study, run_study
 from cli.command import PROGRAM, brigand
-from pages import blocks, run_page
+from pages import STRICT, blocks, run_page
 from strength import some
 
 PAGE = Path(__file__).parents[1] / "docs" / "new_policy.md"
@@ -49,7 +49,7 @@ def test_the_page_has_the_files_that_it_speaks_of(folder):
 
 @pytest.mark.full
 def test_the_policy_runs_and_prints_what_the_page_shows(folder):
-    printed = python(folder, "-W", "error", "script_1.py")
+    printed = python(folder, *STRICT, "script_1.py")
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     assert lines in PAGE.read_text(encoding="utf-8")
     assert (folder / "first.png").stat().st_size > 10_000
@@ -57,9 +57,7 @@ def test_the_policy_runs_and_prints_what_the_page_shows(folder):
 
 @pytest.mark.full
 def test_the_policy_passes_its_checks(folder):
-    printed = python(
-        folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "test_my_policy.py"
-    )
+    printed = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *STRICT, "test_my_policy.py")
     assert "3 passed" in printed
 
 
@@ -102,9 +100,9 @@ def test_the_first_code_of_the_page_on_live_bandits_runs(tmp_path):
     _, _, code = next(block for block in blocks(page) if block[0] == "python")
     reason = re.search(r'decision.reason +# "(.*)"', code)[1]
     (tmp_path / "live.py").write_text(f"{code}\nprint(decision.reason, bandit.history().status.to_list())\n")
-    assert python(tmp_path, "-W", "error", "live.py") == f"{reason} ['learned']\n"
+    assert python(tmp_path, *STRICT, "live.py") == f"{reason} ['learned']\n"
     assert (tmp_path / "shop.db").exists()
-    assert python(tmp_path, "-W", "error", "live.py").endswith(" ['learned', 'learned']\n")  # the same bandit
+    assert python(tmp_path, *STRICT, "live.py").endswith(" ['learned', 'learned']\n")  # the same bandit
 
 
 @pytest.mark.full
@@ -114,7 +112,7 @@ def test_a_page_on_simulations_runs_and_prints_what_it_shows(tmp_path, name):
     code = "".join(block for language, _, block in found if language == "python")
     (tmp_path / "page.py").write_text(code.replace("print(late.summary())\n", ""), encoding="utf-8")
     shown = "".join(block for language, _, block in found if language == "text")
-    assert python(tmp_path, "-W", "error", "page.py") == shown
+    assert python(tmp_path, *STRICT, "page.py") == shown
 
 
 @pytest.mark.full
@@ -133,7 +131,7 @@ def test_the_code_of_the_page_on_figures_runs(tmp_path):
     page = (PAGE.parent / "figures.md").read_text(encoding="utf-8")
     (code,) = (block for language, _, block in blocks(page) if language == "python")
     (tmp_path / "figures.py").write_text(code, encoding="utf-8")
-    python(tmp_path, "-W", "error", "figures.py")
+    python(tmp_path, *STRICT, "figures.py")
     assert {path.name for path in tmp_path.glob("*.pdf")} == {"both.pdf", "column.pdf", "own.pdf"}
 
 
@@ -158,7 +156,7 @@ def test_a_tutorial_runs_in_order_in_an_empty_folder_and_prints_what_it_shows(tm
 def test_a_script_of_the_gallery_draws_its_figure(tmp_path, name):
     script = ROOT / "docs" / "gallery" / f"{name}.py"
     environ = os.environ | {"MPLBACKEND": "agg"}
-    subprocess.run([sys.executable, "-W", "error", script], check=True, cwd=tmp_path, env=environ)
+    subprocess.run([sys.executable, *STRICT, script], check=True, cwd=tmp_path, env=environ)
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.png"]
     assert (tmp_path / f"{name}.png").stat().st_size > 10_000
     assert script.with_suffix(".png").exists()
@@ -216,7 +214,7 @@ def test_the_code_on_the_dashboard_prints_what_it_shows(tmp_path):
     page = (ROOT / "docs" / "dashboard.md").read_text(encoding="utf-8")
     found = {language: block for language, _, block in blocks(page)}
     (tmp_path / "verdict.py").write_text(found["python"], encoding="utf-8")
-    assert python(tmp_path, "-W", "error", "verdict.py") == found["text"]
+    assert python(tmp_path, *STRICT, "verdict.py") == found["text"]
 
 
 def study_lines(path):

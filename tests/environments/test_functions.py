@@ -64,7 +64,10 @@ BAD = {
     "NaN": (lambda: br.FunctionReward(lambda u, n: math.nan, 0.0), "must be finite, but .* returned nan"),
     "infinite at the end": (lambda: br.FunctionReward(lambda u, n: 1 / u, 1.0), "returned inf"),
     "does not compile": (lambda: br.FunctionReward(lambda u, n: u[n], 0.0), "does not compile"),
-    "arguments": (lambda: br.FunctionReward(lambda u: u, 0.5), "does not compile"),
+    "arguments": (
+        lambda: br.FunctionReward(lambda u: u, 0.5),
+        "does not compile|too many positional arguments",
+    ),
     "text": (lambda: br.FunctionReward(lambda u, n: "a", 0.5), "does not compile"),
     "no function": (lambda: br.FunctionReward(3, 0.5), "a Python function or 'module:function', not 3"),
     "no name": (lambda: br.FunctionReward("own_world:nothing", 0.5), "has no 'nothing'"),
