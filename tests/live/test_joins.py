@@ -206,6 +206,7 @@ def test_nobody_waits_while_an_engine_is_made_and_compiled_nor_while_a_state_is_
         assert steps == [2, 6]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", [FE, SW_FE], ids=["FE", "SW-FE"])
 def test_the_arm_from_which_on_there_is_a_tree_changes_no_choice(policy, tmp_path, monkeypatch):
     """With 16 arms there is none, and with 17 one; nor does loading the bandit."""
