@@ -36,6 +36,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: only with --full")
+    config.addinivalue_line("markers", "long: takes minutes, and begins before the others")
     config.addinivalue_line("markers", "every(n): without --full, only every n-th of its cases")
     strength.full = config.getoption("full")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell runs in the background
@@ -59,7 +60,8 @@ def pytest_collection_modifyitems(config, items):
         out = [item for item in items if memory_again(item) or left_out(item)]
     config.hook.pytest_deselected(items=out)
     dropped = set(out)
-    items[:] = [item for item in items if item not in dropped]
+    left = [item for item in items if item not in dropped]
+    items[:] = sorted(left, key=lambda item: item.get_closest_marker("long") is None)
 
 
 def memory_again(item):
