@@ -119,7 +119,7 @@ def test_every_choice_is_that_of_looking_at_all_arms(
 
 
 @pytest.mark.parametrize("window", [None, 150])
-@pytest.mark.parametrize("n_arms", [65, 200])
+@pytest.mark.parametrize("n_arms", [101, 200])
 def test_so_it_is_in_compiled_code(n_arms, window, monkeypatch):
     rng = np.random.default_rng(n_arms)
     policy = br.ForcedExploration(br.Linear(), window)
@@ -178,7 +178,7 @@ def test_of_many_arms_that_catch_up_few_are_looked_at(small, monkeypatch):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_tree_that_is_none_harms_nobody(compiled):
     """Arms that are there are chosen, soon, whatever the rows of the tree are."""
-    n_arms, rng = 100, np.random.default_rng(3)
+    n_arms, rng = 101, np.random.default_rng(3)
     policy = br.ForcedExploration(br.Linear())
     loop = trace_loop(policy.kernels)
     loop = loop if compiled else loop.py_func
