@@ -1,7 +1,12 @@
 """Shortcuts through the insides of NumPy and Numba: with and without them all numbers are the same bits."""
 
 import functools
+import json
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
@@ -100,11 +105,27 @@ def test_all_shortcuts_are_in_use():
 
 
 @pytest.mark.parametrize("part", TRIED)
-@pytest.mark.parametrize("missing", some([*SHORTCUTS, "all"], ["all"]))
+@pytest.mark.parametrize("missing", some([*SHORTCUTS[:-1], "all"], ["all"]))
 def test_numbers_are_the_same_bits_without_a_shortcut(missing, part, expected, anew, monkeypatch):
     for name in SHORTCUTS if missing == "all" else [missing]:
         monkeypatch.setattr(shortcuts, name, lambda: False)
     assert PARTS[part]() == expected[part]
+
+
+@pytest.mark.full
+def test_loops_that_do_not_lend_give_the_same_bits(expected, tmp_path):
+    """Whether a loop lends is settled where it is compiled: so by a process that finds nothing compiled."""
+    code = """
+import json
+from brigand import shortcuts
+shortcuts.lends = lambda: False
+import test_shortcuts
+print(json.dumps([test_shortcuts.stepped(), test_shortcuts.skipped()]))
+"""
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert json.loads(done.stdout) == [expected["stepped"], expected["skipped"]]
 
 
 def fail(*arguments, **named):
