@@ -1,5 +1,6 @@
 """The pages without a browser: who may see and do what, and what is sent."""
 
+import asyncio
 import csv
 import gzip
 import io
@@ -533,3 +534,35 @@ def test_a_store_that_cannot_be_read_is_said_without_its_place(tmp_path):
         assert answer.status_code == 503
         assert "cannot be read" in answer.text
         assert "secret-place" not in answer.text
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05])
+def test_what_failed_is_told_once_and_tried_again(seconds, monkeypatch):
+    """Where it fails while the page waits, and where the page has gone on without it."""
+    monkeypatch.setattr(watching, "PATIENCE", 0.02)
+    answers = [br.StorageError("the store is away"), 3]
+
+    def make():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def read(function):
+        await asyncio.sleep(seconds)
+        return function()
+
+    async def visit():
+        patient, ready = watching.Patient(read, make, "not yet"), asyncio.Event()
+        found = []
+        while 3 not in found:
+            try:
+                found.append(await patient.get(ready.set))
+            except br.StorageError:
+                found.append("failed")
+            await patient.ready()
+            assert len(found) < 9
+        return found
+
+    late = ["not yet"] if seconds else []
+    assert asyncio.run(visit()) == [*late, "failed", *late, 3]

@@ -146,7 +146,8 @@ class Patient:
             task.add_done_callback(ended)
             return self._made
         if self._task is task:
-            self._task, self._made = None, task.result()
+            self._task = None  # also of one that failed, so that it is tried again
+            self._made = task.result()
         return task.result()
 
     async def ready(self) -> None:
