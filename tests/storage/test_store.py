@@ -505,3 +505,21 @@ def test_a_checksum_fits_nothing_else(kind, step, arm, value, counted, at, data)
         assert not fits(crc, *changed) or changed == fields
     for place, strange in itertools.product((0, 1, 2, 3, 5, 6), ("\0x", b"x", [1], 2**70)):
         assert not fits(crc, *fields[:place], strange, *fields[place + 1 :])
+
+
+def test_what_interrupts_a_statement_is_raised_whatever_the_driver_says_then(store):
+    """A driver that is interrupted may fail to clean up, and raise that instead of the interruption."""
+
+    def interrupted(connection):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            connection.exec_driver_sql("SELECT nothing FROM nowhere")
+
+    with pytest.raises(KeyboardInterrupt), store.connections.writing() as transaction:
+        transaction.call(interrupted)
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:  # the caller's: the statement itself is what fails
+        with pytest.raises(StorageError), store.connections.writing() as transaction:
+            transaction.call(lambda connection: connection.exec_driver_sql("SELECT nothing FROM nowhere"))

@@ -462,6 +462,8 @@ class Bandit:
         with self._session.reading() as session:
             self._check_new(session.engine, name)
             grows = session.engine.grows
+            if grows:
+                session.engine.compile_for_one_more()
         while not kept:  # again, if another arm came meanwhile
             prepared = None if grows else self._session.prepare_arm()
             with self._session.lock, self._session as session:
@@ -470,6 +472,7 @@ class Bandit:
                 self._settle(session, now)
                 data = name_data(name, joins=prepared is None, **said)
                 kept = session.keep_arm(Event(ADD, None, len(engine.names), None, True, now, data), prepared)
+                grows = session.engine.grows
 
     def remove_arm(self, name: str, *, by: str | None = None) -> None:
         """Take an arm out of service: it is never chosen again, and rewards that still come are history.

@@ -242,9 +242,15 @@ class Engine:
         return (
             policy.grows
             and len(self.names) == n
-            and policy.parameters(n + 1, horizon) == self._parameters
+            and _lasting(policy.parameters(n + 1, horizon)) == _lasting(self._parameters)
             and len(policy.memory(n + 1, horizon)) - policy.derived(n + 1) == self._kept
         )
+
+    def compile_for_one_more(self) -> None:
+        """Compile what is not compiled yet for another arm, where that is other code."""
+        n = len(self.arms) + 1
+        if self.settings.policy.parameters(n, self.settings.horizon) != self._parameters:
+            Engine(self.settings, n).compile()
 
     def _grow(self) -> None:
         policy, n = self.settings.policy, len(self.arms) + 1
@@ -254,6 +260,9 @@ class Engine:
         self.arms = np.concatenate([self.arms, fresh.arms[-1:]])
         self.ledger = np.concatenate([self.ledger, np.repeat(LEDGER, 1)])
         policy.grown(self.header[0], self.arms)
+        parameters = policy.parameters(n, self.settings.horizon)
+        if parameters != self._parameters:
+            self._parameters, self._run_directly = parameters, None
 
     def _change_arms(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -394,3 +403,8 @@ def _candidates_of(event: Event) -> list[int] | None:
     if event.kind in (ADD, REMOVE, *STATUS):
         return CHANGE
     return json.loads(event.data).get("among") if event.kind == ASK and '"among"' in event.data else None
+
+
+def _lasting(parameters: Any) -> Any:
+    """Return a policy's parameters but for where the rows are that follow from the others."""
+    return parameters._replace(derived=None) if hasattr(parameters, "derived") else parameters

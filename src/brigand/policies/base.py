@@ -204,7 +204,8 @@ class Policy(Spec, ABC):
     """Whether a live bandit may give a new arm a fresh row at any time, as if it had never been a candidate.
 
     Then what the header and the other rows hold does not depend on how many rows there are, but for what
-    `grown` mends; and `parameters` may not. For others all is done again from the beginning.
+    `grown` mends; and `parameters` may not, but for their field ``derived``. For others all is done again
+    from the beginning.
     """
     narrow: ClassVar[bool] = False
     """Whether integers in `arm` fit into 32 bits as long as the number of steps does."""
@@ -259,7 +260,9 @@ class Policy(Spec, ABC):
     def derived(self, n_arms: int) -> int:
         """Return how many of the last rows of `memory` follow from the rest of the state.
 
-        They are not stored. The kernels make them anew where they are fresh.
+        They are not stored. The kernels make them anew where they are fresh. The field ``derived`` of the
+        parameters, if there is one, says where they begin, or None: then there are none, and Numba compiles
+        no code for them.
         """
         return 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.storage.connections import Connections, original
 from brigand.storage.place import without_password
 from brigand.storage.schema import BANDITS
-from brigand.storage.transaction import FAILURES, Transaction
+from brigand.storage.transaction import FAILURES, Transaction, interruption
 
 T = TypeVar("T")
 
@@ -149,10 +150,13 @@ class ServerConnections(Connections):
 
     def _take(self, engine: Engine) -> Connection:
         deadline, pause, anew = time.monotonic() + self.busy_timeout, 0.01, False
+        before = sys.exception()
         while True:
             try:
                 return engine.connect()
             except FAILURES as error:
+                if (interrupted := interruption(error, before)) is not None:
+                    raise interrupted from None
                 if isinstance(original(error), self._psycopg.ProgrammingError) and not anew:
                     anew = True  # Ctrl-C left a connection in the middle of something
                     self._writer.dispose()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from operator import itemgetter
@@ -20,6 +21,19 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 """What a statement can raise; the last one also where SQLite quotes damaged bytes in its message."""
 Row = sa.Row[*tuple[Any, ...]]
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+def interruption(error: BaseException, before: BaseException | None) -> BaseException | None:
+    """Return what interrupted a statement, say Ctrl-C, if `error` is of a driver that could not end it then.
+
+    An exception that was being handled `before` the statement, say by the caller, interrupted something else.
+    """
+    cause: BaseException | None = error
+    while cause is not None and cause is not before:
+        if not isinstance(cause, Exception):
+            return cause
+        cause = cause.__context__
+    return None
 
 
 class Home(Protocol):
@@ -64,13 +78,18 @@ class Transaction:
             It failed, or the transaction is over or has failed before.
         """
         self._check()
+        before = sys.exception()
         try:
             return self.home.attempt(lambda: function(self._connection))
-        except FAILURES as error:
-            raise self._failure(error) from error
-        except BaseException:  # such as Ctrl-C: it may have been done, or not
-            self._failed = self._interrupted = True
-            raise
+        except BaseException as error:
+            self._failed = True
+            interrupted = interruption(error, before)
+            if interrupted is None and isinstance(error, FAILURES):
+                raise self.home.explain(error) from error
+            self._interrupted = True  # by Ctrl-C, say: it may have been done, or not
+            if interrupted is None or interrupted is error:
+                raise
+            raise interrupted from None
 
     def rows(self, statement: Executable, parameters: Parameters) -> Sequence[Row]:
         """Run a query and return all of its rows.
@@ -168,7 +187,3 @@ class Transaction:
             raise StorageError(
                 f"{self.home.shown!r}: this transaction failed before; nothing of it was stored."
             )
-
-    def _failure(self, error: Exception) -> BrigandError:
-        self._failed = True
-        return self.home.explain(error)

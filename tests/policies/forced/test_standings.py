@@ -30,7 +30,7 @@ class Run:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(standings, "MANY", many)
             self.state = policy.start(n_arms, None)
-        self.parameters = policy.parameters(n_arms, None)
+            self.parameters = policy.parameters(n_arms, None)
 
     def join(self):
         """Add an arm, as a live bandit does."""
@@ -40,6 +40,7 @@ class Run:
             patch.setattr(standings, "MANY", self.many)
             fresh = self.policy.start(len(arms) + 1, None)
             made = self.policy.derived(len(arms) + 1)
+            self.parameters = self.policy.parameters(len(arms) + 1, None)
         arms = np.concatenate([arms, fresh.arms[-1:]])
         memory = np.concatenate([memory[:n_rows], fresh.memory[len(fresh.memory) - made :]])
         self.policy.grown(header, arms)

@@ -54,7 +54,7 @@ from brigand import checks
 from brigand.jit import kernel
 from brigand.policies.base import Estimated, Header, Kernels, State, Table, record, ring_length
 from brigand.policies.forced import standings, turns
-from brigand.policies.forced.standings import mean_moved, means_moved, move_on, propensity, select
+from brigand.policies.forced.standings import mean_moved, means_moved, move_on
 from brigand.policies.forced.turns import ForcedPolicy, count_pull, miss
 from brigand.policies.kernels import window
 from brigand.policies.kernels.estimates import known_mean, windowed
@@ -65,7 +65,10 @@ MEMORY = record(**window.SLOT, f=0.0)  # row i: slot i of the window, and f(i + 
 
 
 class ForcedExplorationParameters(NamedTuple):
-    """The sequence (see `sequences.Form`), the length of its table, the window (0: none), the resets."""
+    """The sequence (see `sequences.Form`), the length of its table, the window (0: none), the resets.
+
+    And the row of the memory where the tree of many arms begins (`standings`), None if there is none.
+    """
 
     kind: int
     number: float
@@ -73,18 +76,38 @@ class ForcedExplorationParameters(NamedTuple):
     table: int
     window: int
     reset_round: int
+    derived: int | None
+
+
+@kernel
+def select(
+    parameters: Any,
+    header: Header,
+    arms: Table,
+    memory: Table,
+    candidates: Any,
+    rng: np.random.Generator,
+) -> int:
+    return standings.choose(parameters.derived, header, arms, memory, candidates, rng.random())
+
+
+@kernel
+def propensity(
+    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
+) -> float:
+    return standings.chance(parameters.derived, header, arms, memory, candidates, arm)
 
 
 @kernel
 def pull(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     if count_pull(header, arms, arm):
-        move_on(parameters, header, arms, memory, arm)
+        move_on(parameters.derived, parameters, header, arms, memory, arm)
     if parameters.window > 0:
         gone = window.advance(header, arms, memory, arm, parameters.window)
         if gone >= 0:
-            mean_moved(parameters, header, arms, memory, gone)
+            mean_moved(parameters.derived, header, arms, memory, gone)
         elif gone == -2:
-            means_moved(parameters, header, arms, memory)
+            means_moved(parameters.derived, header, arms, memory)
 
 
 @kernel
@@ -97,7 +120,7 @@ def learn(
     else:
         window.add_recent(arms, arm, reward)
         window.refresh(arms, arm)
-    mean_moved(parameters, header, arms, memory, arm)
+    mean_moved(parameters.derived, header, arms, memory, arm)
 
 
 @kernel
@@ -115,7 +138,7 @@ def correct(
         return
     window.correct_recent(arms, arm, was, reward)
     window.refresh(arms, arm)
-    mean_moved(parameters, header, arms, memory, arm)
+    mean_moved(parameters.derived, header, arms, memory, arm)
 
 
 @dataclass(frozen=True)
@@ -190,8 +213,9 @@ class ForcedExploration(ForcedPolicy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> ForcedExplorationParameters:
         form = self.sequence.form(horizon if self.window is None else self.window)
-        table = len(self._table(n_arms, horizon, self.reset_round))
-        return ForcedExplorationParameters(*form, table, self._window(horizon), self.reset_round)
+        table, window = len(self._table(n_arms, horizon, self.reset_round)), self._window(horizon)
+        tree = max(window, table) if self.derived(n_arms) else None
+        return ForcedExplorationParameters(*form, table, window, self.reset_round, tree)
 
     def memory(self, n_arms: int, horizon: int | None) -> Table:
         table = self._table(n_arms, horizon, self.reset_round)

@@ -9,6 +9,9 @@ The tree need not know what changes at every step. The leader's leaf may have an
 may have earlier pulls than the last ones of its arms: what is too early is put right where it seems to come
 first, at most once for each pull.
 
+Whoever calls says where in the memory the tree begins, at `BUILT`, or None: then there is none, and no code
+for one is compiled.
+
 The tree follows from the arms, and is not stored (`brigand.policies.base.Policy.derived`). Where it is not
 `BUILT`, as in a fresh table, it is built before it is used. Whatever numbers are in it, an arm that is found
 is one that is there.
@@ -18,8 +21,6 @@ from __future__ import annotations
 
 import math
 from typing import Any
-
-import numpy as np
 
 from brigand.jit import kernel
 from brigand.policies.base import Header, Table
@@ -41,17 +42,6 @@ BUILT = "told"
 def n_rows(n_arms: int) -> int:
     """Return how many rows of the memory the tree takes: twice a power of two, or 0 for few arms."""
     return 0 if n_arms <= MANY else 2 << ((n_arms - 1) // BUCKET).bit_length()
-
-
-@kernel
-def root_row(parameters: Any) -> int:
-    """Return the row in the place of node 0, after those of the window and of a tabulated f."""
-    return max(parameters.window, parameters.table)
-
-
-@kernel
-def has_tree(parameters: Any, memory: Table) -> bool:
-    return len(memory) > root_row(parameters)
 
 
 @kernel
@@ -222,102 +212,90 @@ def rank(header: Header, arms: Table, memory: Table, top: int) -> None:
 
 
 @kernel
-def mean_moved(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+def mean_moved(tree: int | None, header: Header, arms: Table, memory: Table, arm: int) -> None:
     """Keep the leader right after a change of one arm's mean, as `choices.mean_moved` does."""
-    if not has_tree(parameters, memory):
+    if tree is None:
         choices.mean_moved(header, arms, arm)
         return
-    leader, mean, top = header["leader"], arms[arm]["mean"], root_row(parameters)
+    leader, mean = header["leader"], arms[arm]["mean"]
     if arm == leader and mean > header["second"]:
         return
     stays = arm != leader and leader >= 0 and mean < arms[leader]["mean"]
-    if memory[top][BUILT] == 1:
-        refresh(arms, memory, top, leaf_of(memory, top, arm))
+    if memory[tree][BUILT] == 1:
+        refresh(arms, memory, tree, leaf_of(memory, tree, arm))
         if not stays and leader >= 0:
-            refresh(arms, memory, top, leaf_of(memory, top, leader))
+            refresh(arms, memory, tree, leaf_of(memory, tree, leader))
     elif not stays:
-        build(arms, memory, top)
+        build(arms, memory, tree)
     if stays:
         header["second"] = max(header["second"], mean)
     else:
-        rank(header, arms, memory, top)
+        rank(header, arms, memory, tree)
 
 
 @kernel
-def means_moved(parameters: Any, header: Header, arms: Table, memory: Table) -> None:
+def means_moved(tree: int | None, header: Header, arms: Table, memory: Table) -> None:
     """Find the leader after a change of all means."""
-    if not has_tree(parameters, memory):
+    if tree is None:
         choices.rank(header, arms)
         return
-    build(arms, memory, root_row(parameters))
-    rank(header, arms, memory, root_row(parameters))
+    build(arms, memory, tree)
+    rank(header, arms, memory, tree)
 
 
 @kernel
-def move_on(parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
+def move_on(tree: int | None, parameters: Any, header: Header, arms: Table, memory: Table, arm: int) -> None:
     """As `turns.move_on`."""
     changed = end_round(parameters, header, arms, memory, arm)
-    if not has_tree(parameters, memory):
+    if tree is None:
         reschedule(header, arms)
         return
-    top = root_row(parameters)
-    if changed or memory[top][BUILT] != 1:
-        build(arms, memory, top)
+    if changed or memory[tree][BUILT] != 1:
+        build(arms, memory, tree)
     else:
-        refresh(arms, memory, top, leaf_of(memory, top, arm))
-    set_first(header, arms, memory, top)
+        refresh(arms, memory, tree, leaf_of(memory, tree, arm))
+    set_first(header, arms, memory, tree)
 
 
 @kernel
-def can_choose(parameters: Any, arms: Table, memory: Table, candidates: Any) -> bool:
-    """Return whether there is a tree, and all arms are candidates."""
-    if len(candidates) != len(arms) or not has_tree(parameters, memory):
-        return False
-    return memory[root_row(parameters)][BUILT] == 1
+def knows(tree: int, arms: Table, memory: Table, candidates: Any) -> bool:
+    """Return whether the tree is built, and all its arms are candidates."""
+    return len(candidates) == len(arms) and memory[tree][BUILT] == 1
 
 
 @kernel
-def next_due(parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any) -> int:
+def next_due(tree: int | None, header: Header, arms: Table, memory: Table, candidates: Any) -> int:
     """As `turns.next_due`."""
-    if can_choose(parameters, arms, memory, candidates) and not is_due(header, arms, header["first"]):
-        return longest_due(header, arms, memory, root_row(parameters))
-    return turns.next_due(header, arms, candidates)
+    if tree is None or not knows(tree, arms, memory, candidates) or is_due(header, arms, header["first"]):
+        return turns.next_due(header, arms, candidates)
+    return longest_due(header, arms, memory, tree)
 
 
 @kernel
-def select(
-    parameters: Any,
-    header: Header,
-    arms: Table,
-    memory: Table,
-    candidates: Any,
-    rng: np.random.Generator,
+def choose(
+    tree: int | None, header: Header, arms: Table, memory: Table, candidates: Any, uniform: float
 ) -> int:
-    """As `turns.select`."""
-    uniform = rng.random()
+    """As `turns.select`, by a number from the uniform distribution on [0, 1)."""
     if header["step"] >= header["due"]:
-        arm = next_due(parameters, header, arms, memory, candidates)
+        arm = next_due(tree, header, arms, memory, candidates)
         if arm >= 0:
             return arm
-    if header["leader"] < 0 and can_choose(parameters, arms, memory, candidates):
-        top = root_row(parameters)
-        ties = memory[top + 1][TIES]
-        return best_at(arms, memory, top, int(uniform * ties)) if ties > 0 else header["first"]
-    return choices.greedy(header, arms, candidates, uniform)
+    if tree is None or header["leader"] >= 0 or not knows(tree, arms, memory, candidates):
+        return choices.greedy(header, arms, candidates, uniform)
+    ties = memory[tree + 1][TIES]
+    return best_at(arms, memory, tree, int(uniform * ties)) if ties > 0 else header["first"]
 
 
 @kernel
-def propensity(
-    parameters: Any, header: Header, arms: Table, memory: Table, candidates: Any, arm: int
-) -> float:
+def chance(tree: int | None, header: Header, arms: Table, memory: Table, candidates: Any, arm: int) -> float:
     """As `turns.propensity`."""
     if header["step"] >= header["due"]:
-        due = next_due(parameters, header, arms, memory, candidates)
+        due = next_due(tree, header, arms, memory, candidates)
         if due >= 0:
             return is_only(arm, due)
-    if header["leader"] < 0 and can_choose(parameters, arms, memory, candidates):
-        root = memory[root_row(parameters) + 1]
-        if root[TIES] == 0:
-            return is_only(arm, header["first"])
-        return 1.0 / root[TIES] if arms[arm]["mean"] == root[BEST] else 0.0
-    return choices.greedy_propensity(header, arms, candidates, arm)
+    if tree is None or header["leader"] >= 0 or not knows(tree, arms, memory, candidates):
+        return choices.greedy_propensity(header, arms, candidates, arm)
+    root = memory[tree + 1]
+    if root[TIES] == 0:
+        return is_only(arm, header["first"])
+    return 1.0 / root[TIES] if arms[arm]["mean"] == root[BEST] else 0.0
