@@ -6,7 +6,7 @@ full = False
 """Whether pytest was called with ``--full``; `conftest` sets it before it reads any test."""
 REPRESENTATIVE = ("FE-Linear", "SW-FE-Exp", "TS-Beta", "UCB1", "LB-SDA", "KL-UCB", "CUSUM-UCB", "EXP3.S")
 """Those that stand for all others where a test of many policies is quick."""
-COMPILED = (*REPRESENTATIVE, "SW-UCB", "ETC", "Random", "Oracle")
+COMPILED = (*REPRESENTATIVE, "FE-Trimmed", "SW-UCB", "ETC", "Random", "Oracle")
 """The policies whose loops are compiled in quick tests; the kernels of others run as plain Python."""
 LIVE = REPRESENTATIVE[:4]
 """Those of which live bandits are tried."""

@@ -232,6 +232,7 @@ def test_settings_that_are_not_allowed_are_refused():
     assert br.Fleet(2, 1, FE).ask([0, 1, 1]).tolist() == [0, 0, 0]
 
 
+@pytest.mark.full
 def test_fleets_with_very_many_arms_are_saved_with_their_trees(tmp_path):
     n, rng = 2, np.random.default_rng(0)
     fleet = br.Fleet(n, 150, FE, seed=4)

@@ -1,6 +1,7 @@
 """A new arm joins with a fresh row where the policy allows it; for other policies others go on meanwhile."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -149,6 +150,15 @@ def test_parameters_that_depend_on_the_number_of_arms_need_a_replay():
     assert not joins(log(bandit)[-1])
 
 
+def test_an_arm_that_may_not_join_any_more_when_its_turn_comes_is_replayed(monkeypatch):
+    """Another arm came meanwhile, and one more needs other parameters."""
+    bandit, answers = played(FE, 1), iter([True])
+    monkeypatch.setattr(Engine, "grows", property(lambda engine: next(answers, False)))
+    bandit.add_arm("new")
+    assert not joins(log(bandit)[-1])
+    assert bandit.arms()[-1] == "new"
+
+
 def test_an_arm_that_is_refused_replays_nothing(monkeypatch):
     bandit = played(REPLAYED, 1)
     monkeypatch.setattr(bandit._session, "prepare_arm", lambda: pytest.fail("it replays"))
@@ -224,3 +234,18 @@ def test_the_arm_from_which_on_there_is_a_tree_changes_no_choice(policy, tmp_pat
         return [event[:5] for event in log(bandit)]
 
     assert lived(16) == lived(10**9)
+
+
+@pytest.mark.full
+def test_it_joins_a_bandit_that_was_pruned_and_one_that_others_have_open(url, monkeypatch):
+    monkeypatch.setattr(standings, "MANY", 4)
+    arms = [f"{i}" for i in range(3)]
+    with br.Bandit(arms, FE, seed=0, store=url, name="x") as bandit, br.Bandit.open(url, "x") as other:
+        for i in range(3):
+            for one in (bandit, other):
+                one.tell_many([(decision.id, int(decision.arm[-1]) / 9) for decision in one.ask(20)])
+            bandit.prune(before=time.time() + 3600)
+            bandit.add_arm(f"new {i}")
+            assert joins(log(bandit)[-1])
+            assert f"new {i}" in {decision.arm for decision in other.ask(5)}
+        assert state(bandit) == state(other)

@@ -7,7 +7,7 @@ import pytest
 
 import brigand as br
 from brigand.theory import Schedule, delayed_bounds
-from strength import runs
+from strength import runs, some
 
 SEQUENCES = [br.Linear(), br.Constant(3), br.Exponential(1.5), br.Power(0.5)]
 
@@ -84,7 +84,7 @@ def test_without_a_delay_it_is_theorem_1_corrected():
         assert later[-1] == pytest.approx(5000 * 0.4)
 
 
-@pytest.mark.parametrize("name", ["FE-Linear", "UCB1"])
+@pytest.mark.parametrize("name", some(["FE-Linear", "UCB1"], ["FE-Linear"]))
 def test_in_blind_steps_every_policy_loses_the_mean_gap(name):
     """On average over the orders of the arms, exactly: with late rewards no choice depends on them."""
     policy, delay, arms = br.CATALOGUE[name], 29, [br.Bernoulli(p) for p in (0.1, 0.5, 0.9)]

@@ -246,6 +246,7 @@ class Policy(Spec, ABC):
         Returns
         -------
         NamedTuple of int and float
+            A field ``derived`` may be None, see there.
 
         Raises
         ------

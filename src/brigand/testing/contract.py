@@ -63,6 +63,8 @@ def check_tables(policy: Policy) -> None:
 def check_parameters(policy: Policy, others: Iterable[Policy] | None = None) -> None:
     """Check that parameters are a NamedTuple of plain numbers, whose class has a name of its own.
 
+    ``derived`` may also be None: see `Policy.derived`.
+
     Numba tells NamedTuple classes apart by name and fields alone: two of one name may run each other's
     code. Without a horizon, `parameters` may raise an InvalidValueError and nothing else.
 
@@ -75,7 +77,8 @@ def check_parameters(policy: Policy, others: Iterable[Policy] | None = None) -> 
     parameters = knowing(policy).parameters(4, 400)
     require(hasattr(parameters, "_fields"), f"parameters must be a NamedTuple, not {parameters!r}")
     for name, number in parameters._asdict().items():
-        require(type(number) in (int, float), f"parameter {name!r} must be an int or a float, not {number!r}")
+        plain = type(number) in (int, float) or (name == "derived" and number is None)
+        require(plain, f"parameter {name!r} must be an int or a float, not {number!r}")
     cls = type(parameters)
     for other in CATALOGUE.values() if others is None else others:
         theirs = type(knowing(other).parameters(4, 400))
