@@ -163,7 +163,7 @@ def killed(command, times, rng):
 def test_killed_shards_merges_and_repairs_leave_the_same_bytes(tmp_path):
     """Each is killed eight times; what is there at last is that of one run that nobody disturbed."""
     path = tmp_path / "study.yaml"
-    text = STUDY.format(replications=1500, other="FE-Exp").replace("horizon: 20\n", "horizon: 100000\n")
+    text = STUDY.format(replications=1500, other="FE-Exp").replace("horizon: 20\n", "horizon: 60000\n")
     path.write_text(text, encoding="utf-8")
     run_study(path, tmp_path / "whole")
     rng = random.Random(0)
