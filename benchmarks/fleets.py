@@ -3,13 +3,14 @@
 import time
 
 import numpy as np
-from measure import job, measure, problem
+from measure import job, measure, of_peer, problem
 
 import brigand as br
 
 POLICIES = {"FE-Linear": br.ForcedExploration(br.Linear()), "UCB1": br.UCB1()}
 SIZES = ((1_000, 10), (100_000, 10), (1_000_000, 10), (10_000, 100))
 BANDITS = 200
+PEERS = ("river", "mabwiser")
 SEQUENCES = {"FE-Linear": br.Linear(), "FE-Exp": br.Exponential()}
 ARMS = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
@@ -78,6 +79,8 @@ def report(out):
     for name, policy in POLICIES.items():
         alone = of_bandits(policy, 10)
         rows.append([name, "a loop of `Bandit`s, 10 arms", "", *(f"{t:,.0f}" for t in alone), "1", ""])
+        if name == "UCB1":
+            rows += [_of_peer(peer, sum(alone)) for peer in PEERS]
         for n, arms in SIZES:
             for order in ("in order", "at random"):
                 ask, tell, size = of_fleet(policy, n, arms, order)
@@ -98,3 +101,13 @@ def report(out):
         ["policy", "bandits x arms", "asked", "ask", "tell", "times as fast", "bytes a bandit"],
         rows,
     )
+
+
+def _of_peer(name, alone):
+    """Return a row of a loop over policies of another package, beside nanoseconds of one over bandits."""
+    found = of_peer("crowd", name, str(BANDITS), "10")
+    if found is None:
+        return ["UCB1", f"{name}, absent: make peers", "", "", "", "", ""]
+    what = f"a loop of policies of {name} {found['version']}, 10 arms"
+    ratio = alone / (found["ask"] + found["tell"])
+    return ["UCB1", what, "", f"{found['ask']:,.0f}", f"{found['tell']:,.0f}", f"{ratio:.1f}", ""]

@@ -1,11 +1,13 @@
 """What the parts of the benchmark share: problems, timing in turn, and tables for people or for Markdown."""
 
+import json
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
@@ -15,6 +17,7 @@ import brigand as br
 from brigand.simulation.plan import make_plan
 from brigand.simulation.step import Runner
 
+ROOT = Path(__file__).parents[1]
 HORIZON = 100_000
 
 
@@ -104,3 +107,13 @@ def in_a_process(code, *arguments):
     if done.returncode:
         raise SystemExit(done.stderr)
     return [float(number) for number in done.stdout.split()]
+
+
+def of_peer(what, name, *arguments):
+    """Return what a script of another package prints last, as JSON; None if `make peers` has not made one."""
+    python = ROOT / ".peers" / name / "bin" / "python"
+    if not python.exists():
+        return None
+    script = ROOT / "benchmarks" / "peers" / f"{what}_{name}.py"
+    done = subprocess.run([python, script, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

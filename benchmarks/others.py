@@ -2,15 +2,12 @@
 
 import json
 import statistics
-import subprocess
-from pathlib import Path
 
-from measure import job, measure, problem
+from measure import job, measure, of_peer, problem
 from speed import yardstick
 
 import brigand as br
 
-ROOT = Path(__file__).parents[1]
 STEPS = 10_000
 REPETITIONS = 3
 POLICIES = ("UCB1", "TS-Beta", "eps-greedy", "KL-UCB")
@@ -19,13 +16,9 @@ PEERS = ("pymab", "river", "mabwiser", "smpybandits")
 
 def peer(name, means):
     """Return the version, and ns a step by policy, of a package; or None if it is not installed."""
-    python = ROOT / ".peers" / name / "bin" / "python"
-    if not python.exists():
+    found = of_peer("time", name, json.dumps(means), str(STEPS), str(REPETITIONS))
+    if found is None:
         return None
-    script = ROOT / "benchmarks" / "peers" / f"time_{name}.py"
-    command = [python, script, json.dumps(means), str(STEPS), str(REPETITIONS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
     ns = {policy: statistics.median(times) / STEPS * 1e9 for policy, times in found["seconds"].items()}
     return found["version"], ns
 

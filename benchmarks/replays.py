@@ -1,16 +1,14 @@
 """Replays of one log: Brigand beside other packages, their times and what they report beside the truth."""
 
-import json
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from measure import of_peer
 
 import brigand as br
 
-ROOT = Path(__file__).parents[1]
 ROWS = 100_000
 MEANS = np.linspace(0.1, 0.5, 10)
 POLICY = br.EpsilonGreedy(0.1)
@@ -45,16 +43,6 @@ def ours(log, policy, method, replications=1):
     return sorted(times)[3] / replications, row["reward"], int(row["steps"])
 
 
-def peer(name, path):
-    """Return what a package's script prints, or None if it is not installed."""
-    python = ROOT / ".peers" / name / "bin" / "python"
-    if not python.exists():
-        return None
-    script = ROOT / "benchmarks" / "peers" / f"replay_{name}.py"
-    done = subprocess.run([python, script, path], capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
-
-
 def report(out):
     """Print times as ratios to Brigand's rejection, and the mean reward reported beside the truth."""
     log = a_log(ROWS)
@@ -68,7 +56,7 @@ def report(out):
         path = Path(folder) / "log.npz"
         np.savez(path, arm=log.arm, reward=log.reward)
         for name in PEERS:
-            found = peer(name, path)
+            found = of_peer("replay", name, path)
             if found is None:
                 rows.append([name, "absent: make peers", *["-"] * 5])
                 continue

@@ -18,6 +18,7 @@ import numpy as np
 
 from brigand.environments.environment import Environment
 from brigand.environments.instances import Floats
+from brigand.environments.world import World
 from brigand.policies.base import Policy
 from brigand.simulation.plan import check_workers, make_plan
 from brigand.simulation.run import simulate
@@ -82,7 +83,7 @@ class Fixed:
     """One environment, run again and again."""
 
     name: str
-    environment: Environment
+    environment: World
 
     def regret(self, policy: Policy, steps: Sequence[int], runs: int, workers: int | None) -> Floats:
         """Return the regret, see `Problem`."""
