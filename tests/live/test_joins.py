@@ -159,6 +159,18 @@ def test_an_arm_that_may_not_join_any_more_when_its_turn_comes_is_replayed(monke
     assert bandit.arms()[-1] == "new"
 
 
+def test_an_arm_that_joined_has_joined_when_all_is_done_again_for_another():
+    """A table of f, whose length depends on the number of arms, is the one that the first arms had."""
+    policy = br.ForcedExploration(br.Sequence(float))
+    bandit = br.Bandit([f"{i}" for i in range(7)], policy, seed=0, horizon=24)
+    bandit.add_arm("joins")
+    bandit.add_arm("does not")
+    assert [joins(event) for event in log(bandit)[-2:]] == [True, False]
+    engine = bandit._session.engine
+    assert engine._parameters.table == len(engine.memory) == 24 // 8 + 2
+    assert engine.memory["f"].tolist() == [1, 2, 3, 4, 5]
+
+
 def test_an_arm_that_is_refused_replays_nothing(monkeypatch):
     bandit = played(REPLAYED, 1)
     monkeypatch.setattr(bandit._session, "prepare_arm", lambda: pytest.fail("it replays"))

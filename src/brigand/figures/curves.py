@@ -214,8 +214,8 @@ class _Curves:
             if bands:
                 edges: Any = {"color": look.color, "alpha": 0.2, "linewidth": 0}
                 axes.fill_between(part.index, part["q10"], part["q90"], **edges)
-        ranges = "10 % to 90 %" if bands else "bars: 10 % to 90 % at T" if self.roomy else ""
-        axes.set_title(f"{kind}; {ranges}\nof {self.draws}" if ranges else f"{kind} of {self.draws}")
+        ranges = "; 10 % to 90 %\n" if bands else "; bars: 10 % to 90 %\nat T " if self.roomy else " "
+        axes.set_title(f"{kind}{ranges}of {self.draws}")
         quantity = "realized regret" if self.realized else "pseudo-regret"
         axes.set_ylabel(f"cumulative {quantity}" if self.size[1] > LOW else quantity)
         below = ["step t", *([said] if said else [])]

@@ -462,8 +462,9 @@ class Bandit:
         with self._session.reading() as session:
             self._check_new(session.engine, name)
             grows = session.engine.grows
-            if grows:
-                session.engine.compile_for_one_more()
+            other = session.engine.for_one_more() if grows else None
+        if other is not None:
+            other.compile()
         while not kept:  # again, if another arm came meanwhile
             prepared = None if grows else self._session.prepare_arm()
             with self._session.lock, self._session as session:

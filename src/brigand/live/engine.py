@@ -136,9 +136,14 @@ class Engine:
         """Return whether an arm is in service."""
         return self.row_of.get(self.names[row]) == row
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether nothing is left for `compile`."""
+        return self._run_directly is not None
+
     def compile(self) -> None:
         """Compile what is not compiled yet, as long as nobody waits for it."""
-        if self._run_directly is None:
+        if not self.is_compiled:
             self._run(np.zeros((0, COLUMNS)), None)
 
     # What moves the state.
@@ -246,23 +251,23 @@ class Engine:
             and len(policy.memory(n + 1, horizon)) - policy.derived(n + 1) == self._kept
         )
 
-    def compile_for_one_more(self) -> None:
-        """Compile what is not compiled yet for another arm, where that is other code."""
+    def for_one_more(self) -> Engine | None:
+        """Return a fresh engine for another arm, to be compiled, where that is other code; else None."""
         n = len(self.arms) + 1
-        if self.settings.policy.parameters(n, self.settings.horizon) != self._parameters:
-            Engine(self.settings, n).compile()
+        same = self.settings.policy.parameters(n, self.settings.horizon) == self._parameters
+        return None if same else Engine(self.settings, n)
 
     def _grow(self) -> None:
-        policy, n = self.settings.policy, len(self.arms) + 1
+        policy, n, kept = self.settings.policy, len(self.arms) + 1, self._kept
         fresh = policy.start(n, self.settings.horizon)
         made = fresh.memory[len(fresh.memory) - policy.derived(n) :]
-        self.memory = np.concatenate([self.memory[: self._kept], made])
+        self.memory = np.concatenate([self.memory[:kept], made])
         self.arms = np.concatenate([self.arms, fresh.arms[-1:]])
         self.ledger = np.concatenate([self.ledger, np.repeat(LEDGER, 1)])
         policy.grown(self.header[0], self.arms)
-        parameters = policy.parameters(n, self.settings.horizon)
-        if parameters != self._parameters:
-            self._parameters, self._run_directly = parameters, None
+        derived = kept if len(made) else None
+        if getattr(self._parameters, "derived", derived) != derived:
+            self._parameters, self._run_directly = self._parameters._replace(derived=derived), None
 
     def _change_arms(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -85,6 +85,10 @@ class Session:
             self._end(None, None, None)
         self.engine.compile()
         self._begin(self._backend.writing)
+        if not self.engine.is_compiled:  # others have added an arm
+            self._end(None, None, None)
+            self.engine.compile()
+            self._begin(self._backend.writing)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:

@@ -30,7 +30,7 @@ def interruption(error: BaseException, before: BaseException | None) -> BaseExce
     """
     cause: BaseException | None = error
     while cause is not None and cause is not before:
-        if not isinstance(cause, Exception):
+        if not isinstance(cause, (Exception, GeneratorExit)):  # a generator that is closed goes on
             return cause
         cause = cause.__context__
     return None
