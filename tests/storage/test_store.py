@@ -242,8 +242,9 @@ def test_a_failure_that_is_swallowed_still_undoes_its_transaction(store, bandit)
     def write():
         with store.writing(bandit) as writing:
             writing.append([ask(2)], 2)
+            writing.append([tell(1, 0.5)], 3)
             with pytest.raises(StorageError, match="one tell"):
-                writing.append([tell(1, 0.5)], 3)
+                writing.last()
             with pytest.raises(StorageError, match="failed before"):
                 writing.append([ask(3)], 3)
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
+from sqlalchemy import Connection, Table
 from sqlalchemy.exc import DBAPIError
 
 from brigand.errors import BrigandError
-from brigand.storage.transaction import Transaction
+from brigand.storage.transaction import Rows, Transaction
 
 T = TypeVar("T")
 
@@ -74,6 +75,10 @@ class Connections(ABC):
     @abstractmethod
     def attempt(self, action: Callable[[], T]) -> T:
         """Return what a statement returns; it is repeated where others are only in its way."""
+
+    @abstractmethod
+    def insert(self, connection: Connection, table: Table, rows: Rows) -> None:
+        """Insert rows, with all columns, many of them at once."""
 
     @abstractmethod
     def explain(self, error: Exception) -> BrigandError:

@@ -6,6 +6,7 @@ those of two bandits do not. Whoever changes the tables or the list of bandits h
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -16,7 +17,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.exc import SQLAlchemyError
 
 from brigand import checks
@@ -24,7 +26,7 @@ from brigand.errors import BrigandError, InvalidValueError, StorageError
 from brigand.storage.connections import Connections, original
 from brigand.storage.place import without_password
 from brigand.storage.schema import BANDITS
-from brigand.storage.transaction import FAILURES, Transaction, interruption
+from brigand.storage.transaction import FAILURES, Rows, Transaction, interruption
 
 T = TypeVar("T")
 
@@ -170,6 +172,20 @@ class ServerConnections(Connections):
         """Return what a statement returns: the server itself waits for others."""
         return action()
 
+    def insert(self, connection: Connection, table: Table, rows: Rows) -> None:
+        """See `Connections.insert`: one statement, which takes an array for each column.
+
+        A statement for each row, as psycopg sends them by itself, takes several times as long.
+        """
+        arrays = {
+            column.name: [
+                None if row[column.name] is None else column.type.python_type(row[column.name])
+                for row in rows
+            ]
+            for column in table.columns
+        }
+        connection.exec_driver_sql(_insertion(table), arrays)
+
     def explain(self, error: Exception) -> BrigandError:
         """Return the error that says what went wrong."""
         if isinstance(error, UnicodeEncodeError):
@@ -226,3 +242,12 @@ class ServerConnections(Connections):
 def _state(error: BaseException) -> str:
     """Return an error's SQLSTATE; empty if the server did not speak."""
     return getattr(original(error), "sqlstate", None) or ""
+
+
+@functools.cache
+def _insertion(table: Table) -> str:
+    make: Any = dialect
+    of_server = make()
+    names = ", ".join(map(of_server.identifier_preparer.quote, table.columns.keys()))
+    arrays = (f"%({column.name})s::{column.type.compile(of_server)}[]" for column in table.columns)
+    return f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({', '.join(arrays)})"

@@ -144,7 +144,6 @@ STEPS_OF = (
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
 BASE = _of_bandit(BASES, BASES.c.seq, BASES.c.state)
-APPEND = EVENTS.insert()
 SAVE = SNAPSHOTS.update().where(_S.bandit_id == bindparam("bandit"))
 SAVE_FIRST = SNAPSHOTS.insert()
 DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
@@ -477,7 +476,8 @@ class Writing(Reading):
         ------
         StorageError
             The store cannot be written; or the log holds such a number, or such an event of the same
-            decision, already. Nothing of this transaction will stay.
+            decision, already. It is raised by the next statement, the commit at the latest, and nothing of
+            this transaction will stay.
         InvalidValueError
             A text has lone surrogates or U+0000, or a number is not finite. Nothing of this transaction will
             stay.
@@ -485,10 +485,7 @@ class Writing(Reading):
         for start in range(0, len(events), PAGE_SIZE):
             page = events[start : start + PAGE_SIZE]
             rows = [_row(self.bandit_id, after + start + i, event) for i, event in enumerate(page, 1)]
-            if len(rows) > CHUNK:
-                self._transaction.insert(APPEND, rows)
-            else:
-                self._transaction.run(APPEND, rows if len(rows) > 1 else rows[0])
+            self._transaction.insert(EVENTS, rows)
             for seq, event in enumerate(page, after + start + 1):
                 for key in keys_in(event.data):
                     self._transaction.run(UNBIND, {"bandit": self.bandit_id, "bound": key})

@@ -8,6 +8,7 @@ middle of a transaction gets an error instead of going on without locks.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import threading
@@ -15,17 +16,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Table, create_engine
+from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.pool import NullPool
 
 from brigand.errors import BrigandError, StorageError
 from brigand.storage.connections import Connections
 from brigand.storage.location import File, identity
 from brigand.storage.sqlite_failures import explain, patiently
-from brigand.storage.transaction import FAILURES, Transaction
+from brigand.storage.transaction import FAILURES, Rows, Transaction
 
 T = TypeVar("T")
 
@@ -175,6 +178,10 @@ class FileConnections(Connections):
         """Return what a statement returns; it is repeated while others keep the file."""
         return patiently(action, self.busy_timeout)
 
+    def insert(self, connection: Connection, table: Table, rows: Rows) -> None:
+        """See `Connections.insert`: without SQLAlchemy's look at each row."""
+        connection.exec_driver_sql(_insertion(table), list(map(itemgetter(*table.columns.keys()), rows)))
+
     def explain(self, error: Exception) -> BrigandError:
         """Return the error that says what went wrong."""
         return explain(error, self.path, self.busy_timeout)
@@ -292,3 +299,8 @@ def _use_wal(connection: Connection) -> str:
     if mode != "wal":
         mode = str(connection.exec_driver_sql("PRAGMA journal_mode=WAL").scalar_one())
     return mode
+
+
+@functools.cache
+def _insertion(table: Table) -> str:
+    return str(table.insert().compile(dialect=dialect()))

@@ -7,11 +7,11 @@ import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from operator import itemgetter
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Executable, Insert
+from sqlalchemy import Connection, Executable, Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from brigand.errors import BrigandError, StorageError
@@ -19,8 +19,11 @@ from brigand.errors import BrigandError, StorageError
 T = TypeVar("T")
 FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 """What a statement can raise; the last one also where SQLite quotes damaged bytes in its message."""
+MANY = 10_000
+"""Rows that wait to be inserted."""
 Row = sa.Row[*tuple[Any, ...]]
-Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Rows = Sequence[Mapping[str, Any]]
+Parameters = Mapping[str, Any] | Rows
 
 
 def interruption(error: BaseException, before: BaseException | None) -> BaseException | None:
@@ -42,6 +45,7 @@ class Home(Protocol):
     shown: str
 
     def attempt(self, action: Callable[[], T]) -> T: ...  # noqa: D102
+    def insert(self, connection: Connection, table: Table, rows: Rows) -> None: ...  # noqa: D102
     def explain(self, error: Exception) -> BrigandError: ...  # noqa: D102
     def now(self, transaction: Transaction) -> float: ...  # noqa: D102
 
@@ -64,6 +68,7 @@ class Transaction:
         self._committed = False
         self._failed = False
         self._interrupted = False
+        self._later: dict[Table, list[Mapping[str, Any]]] = {}
 
     def begin(self, statement: str) -> None:
         """Begin, waiting for others if need be."""
@@ -78,6 +83,15 @@ class Transaction:
             It failed, or the transaction is over or has failed before.
         """
         self._check()
+        self._flush()
+        return self._do(function)
+
+    def _flush(self) -> None:
+        while self._later:
+            table, rows = self._later.popitem()
+            self._do(partial(self.home.insert, table=table, rows=rows))
+
+    def _do(self, function: Callable[[Connection], T]) -> T:
         before = sys.exception()
         try:
             return self.home.attempt(lambda: function(self._connection))
@@ -130,22 +144,20 @@ class Transaction:
         """
         return self.call(lambda connection: connection.execute(statement, parameters).rowcount)
 
-    def insert(self, statement: Insert, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert many rows as `run` does, without a look at each: twice as quick.
+    def insert(self, table: Table, rows: Rows) -> None:
+        """Insert rows, with all columns, when the next statement is run: all that wait at once.
+
+        A commit is a statement. So are `MANY` rows.
 
         Raises
         ------
         StorageError
-            It failed, or the transaction is over or has failed before.
+            The transaction is over or has failed before. What goes wrong with the rows is raised later.
         """
-
-        def insert(connection: Connection) -> None:
-            compiled: Any = statement.compile(dialect=connection.dialect)
-            names = compiled.positiontup
-            values = rows if names is None else list(map(itemgetter(*names), rows))
-            connection.exec_driver_sql(compiled.string, values)
-
-        self.call(insert)
+        self._check()
+        self._later.setdefault(table, []).extend(rows)
+        if len(self._later[table]) >= MANY:
+            self._flush()
 
     def commit(self) -> None:
         """Make the changes permanent.
