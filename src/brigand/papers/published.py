@@ -12,11 +12,11 @@ from pathlib import Path
 
 from brigand.errors import ResultFileError, UnknownNameError
 from brigand.files import atomic
-from brigand.papers import authors, banditbench, baudry, besson, peers, seznec
+from brigand.papers import authors, banditbench, baudry, besson, peers, smpybandits
 from brigand.papers.validation import LIMIT, Check, Row, check
 from brigand.simulation.stamp import code_stamp
 
-SOURCES = (baudry, besson, seznec, banditbench, authors)
+SOURCES = (baudry, besson, smpybandits, banditbench, authors)
 QUICK = 6_000_000
 """Steps of all runs of a row together, in a quick check."""
 

@@ -21,7 +21,8 @@ Source
 Zimmert, Seldin, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits", Journal of
 Machine Learning Research 22, 2021; first in AISTATS 2019. **A reconstruction**: the rule and its constants
 are from memory of that paper, and the same in two libraries of others. The paper shows regrets as curves, so
-that there are no numbers to compare with.
+that there are no numbers of theirs to compare with. Those of SMPyBandits are larger, since it does not always
+find z, and agree once it does (`brigand validate`).
 
 Deviations
 ----------

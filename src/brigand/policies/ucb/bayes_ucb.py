@@ -17,8 +17,8 @@ Source
 ------
 Kaufmann, Cappe, Garivier, "On Bayesian upper confidence bounds for bandit problems", AISTATS 2012. **A
 reconstruction**: the rule is from memory of that paper, and the same in SMPyBandits; the paper shows regrets
-as curves, so that there are no numbers to compare with. That for Gaussian rewards with known sigma is the
-same rule, with its posterior.
+as curves, so that there are no numbers of theirs to compare with, and those of that code agree (`brigand
+validate`). That for Gaussian rewards with known sigma is the same rule, with its posterior.
 
 Deviations
 ----------
