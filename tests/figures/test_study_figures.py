@@ -98,7 +98,7 @@ def test_ranges_of_many_policies_stand_beside_the_axes():
         assert len({line.get_xdata()[0] for line in bars}) == len(names)
         edge = axes.get_window_extent().x1
         assert all(line.get_window_extent().x0 >= edge for line in bars)
-        assert axes.get_title().endswith("bars: 10 % to 90 % at T\nof 5 runs")
+        assert axes.get_title().endswith("bars: 10 % to 90 %\nat T of 5 runs")
     assert [line.get_ydata()[1] for line in left.lines[len(names) : 2 * len(names)]] == [
         left.get_ylim()[1]
     ] * len(names)
