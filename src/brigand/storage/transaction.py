@@ -87,9 +87,9 @@ class Transaction:
         return self._do(function)
 
     def _flush(self) -> None:
-        while self._later:
-            table, rows = self._later.popitem()
+        for table, rows in self._later.items():
             self._do(partial(self.home.insert, table=table, rows=rows))
+        self._later.clear()  # only now: what is interrupted before is not forgotten
 
     def _do(self, function: Callable[[Connection], T]) -> T:
         before = sys.exception()
