@@ -130,7 +130,7 @@ def test_a_damaged_decision_is_said_to_be(url, change, message):
     with br.Bandit(["a", "b"], FE, seed=0, store=url, name="x") as bandit:
         bandit.ask(5)
         run(url, f"UPDATE brigand_events SET {change} WHERE step = 3")
-        with pytest.raises(br.StorageError, match="damaged at decision 3: a checksum does not fit"):
+        with pytest.raises(br.StorageError, match="line 5 of the log is damaged: its checksum does not fit"):
             bandit.history()
         run(url, "UPDATE brigand_events SET crc = NULL")  # as in old stores
         with pytest.raises(br.StorageError, match=f"damaged at one of the decisions 1 to 5: .*{message}"):

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Engine
 from brigand.errors import BrigandError, InvalidValueError, StorageError, UnknownNameError
 from brigand.storage.checksums import checksum, fits
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, TELL, Event, Found, Logged
-from brigand.storage.records import CHUNK
+from brigand.storage.records import CHUNK, PAGE_SIZE
 from brigand.storage.schema import KINDS as CODES
 from brigand.storage.store import open_store
 from stores import KINDS, a_store, run
@@ -283,7 +283,7 @@ def test_any_exception_rolls_back(store, bandit, error):
 
 
 def test_nothing_is_read_or_written_after_the_transaction(store, bandit):
-    append(store, bandit, *(ask(step) for step in range(1, CHUNK + 2)))
+    append(store, bandit, *(ask(step) for step in range(1, PAGE_SIZE + 3)))
     with store.writing(bandit) as writing:
         writing.append([tell(1, 1.0)], writing.last())
     with pytest.raises(StorageError, match="is over"):
@@ -479,13 +479,12 @@ def test_a_row_that_was_changed_is_noticed_wherever_it_is_read(store, bandit, ur
     run(url, f"UPDATE brigand_events SET {changed} WHERE seq = 2")
     wrong = r"line 2 (is not there|of the log is damaged: its checksum does not fit)"
     with store.reading(bandit) as reading:
-        for read in (lambda: reading.since(1), lambda: list(reading.pages())):
+        reads = [lambda: reading.since(1), lambda: list(reading.pages())]
+        if changed not in ("step = 2", "seq = 3"):  # another decision's, or a number that nobody asks for
+            reads += [lambda: reading.decisions([1]), lambda: list(reading.history())]
+        for read in reads:
             with pytest.raises(StorageError, match=wrong):
                 read()
-        if changed in ("value = 0.25", "at = 4.25", "counted = NOT counted"):  # others are not read there
-            for read in (lambda: reading.decisions([1]), lambda: list(reading.history())):
-                with pytest.raises(StorageError, match="damaged at decision 1: a checksum does not fit"):
-                    read()
 
 
 @given(

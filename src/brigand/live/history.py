@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from brigand.errors import StorageError
 from brigand.live.identity import Identity
 from brigand.live.times import EARLIEST, LATEST
+from brigand.storage.logged import Page
 
 Columns = dict[str, Any]
 """Columns of one length, by the names in `HISTORY`; numbers are arrays, times seconds; NaN: nothing."""
@@ -57,43 +58,43 @@ def pages(bandit: Any, after: int, limit: int | None) -> Iterator[Columns]:
             yield _columns(page, names, bandit._ids)
         except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
             raise StorageError(
-                f"the log is damaged at one of the decisions {page[0][0]!r} to {page[-1][0]!r}: {error}."
+                f"the log is damaged at one of the decisions {page.step[0]} to {page.step[-1]}: {error}."
             ) from error
 
 
-def _columns(page: Sequence[Any], names: Sequence[str], ids: Identity) -> Columns:
-    steps, rows, asked_at, data, *rest = zip(*page, strict=True)
-    arms = np.array(rows, np.int64)
+def _columns(page: Page, names: Sequence[str], ids: Identity) -> Columns:
+    arms, told, default, replaced = page.arm, page.value, page.default, page.replaced
     if arms.min() < 0 or arms.max() >= len(names):
-        raise ValueError(f"there is no arm number {next(row for row in rows if not 0 <= row < len(names))}")
-    told, told_at, default, default_at = (np.array(rest[place], float) for place in (0, 2, 3, 5))
-    replaced, replaced_at = (np.array(rest[place], float) for place in (6, 8))
-    for times in (np.array(asked_at, float), told_at, default_at, replaced_at):
+        raise ValueError(f"there is no arm number {arms[(arms < 0) | (arms >= len(names))][0]}")
+    for times in (page.asked_at, page.told_at, page.default_at, page.replaced_at):
         if (times < EARLIEST).any() or (times > LATEST).any():
             raise ValueError(f"a time is {times[(times < EARLIEST) | (times > LATEST)][0]}")
-    counted, learned, corrected = (np.array(rest[place], np.bool_) for place in (1, 4, 7))  # None is False
     was_told, was_defaulted, was_replaced = ~np.isnan(told), ~np.isnan(default), ~np.isnan(replaced)
-    explored, propensity, holdout, reason = zip(*map(said, data), strict=True)
+    learned = page.default_counted
+    told_of = list(map(said, page.data))
+    explored, propensity, holdout, reason = ([one[place] for one in told_of] for place in range(4))
     chances = np.array(propensity, float)
     if not ((chances > 0.0) & (chances <= 1.0) | np.isnan(chances)).all():
         raise ValueError("a propensity is not in (0, 1]")
     status = np.select(
-        [was_replaced, counted, learned & was_told, learned, was_told | was_defaulted],
+        [was_replaced, page.counted, learned & was_told, learned, was_told | was_defaulted],
         [5, 4, 3, 2, 1],
         default=0,
     )
     return {
-        "step": np.array(steps, np.int64),
-        "decision": list(map(ids.id_of, steps)),
+        "step": page.step,
+        "decision": list(map(ids.id_of, page.step.tolist())),
         "arm": np.array(names, object)[arms],
         "explored": np.array(explored, np.bool_),
         "propensity": chances,
         "holdout": np.array(holdout, np.bool_),
-        "reason": list(reason),
-        "asked_at": np.array(asked_at, float),
-        "told_at": np.where(np.isnan(told_at), default_at, told_at),
+        "reason": reason,
+        "asked_at": page.asked_at,
+        "told_at": np.where(np.isnan(page.told_at), page.default_at, page.told_at),
         "reward": np.where(was_replaced, replaced, np.where(was_told, told, default)),
-        "learned": np.where(corrected, replaced, np.where(counted, told, np.where(learned, default, np.nan))),
+        "learned": np.select(
+            [page.replaced_counted, page.counted, learned], [replaced, told, default], default=np.nan
+        ),
         "status": STATUSES[status],
     }
 

@@ -20,7 +20,8 @@ def name_data(name: str, *, joins: bool = False, **more: str) -> str:
 
     It is in ASCII, so that any string can be kept.
     """
-    return f"{json.dumps({'name': name, **more})[:-1]}{JOINS if joins else '}'}"
+    said = "".join(f", {json.dumps(key)}: {json.dumps(text)}" for key, text in more.items())
+    return f'{{"name": {json.dumps(name)}{said}{JOINS if joins else "}"}'  # a text alone is quick
 
 
 def name_of(event: Event) -> str:

@@ -29,6 +29,7 @@ from brigand.live.engine import Engine
 from brigand.live.names import name_of, needs_row
 from brigand.live.settings import Settings
 from brigand.storage.events import DEFAULT, METRIC, PART, REPLACE, TELL, Event
+from brigand.storage.logged import Page
 from brigand.storage.records import PAGE_SIZE
 
 LEAST_EVENTS = 1000
@@ -327,8 +328,8 @@ class Session:
         self._state_is_due = self._backend.durable
         return True
 
-    def history(self, after: int, limit: int | None) -> Iterator[tuple[list[str], Sequence[tuple[Any, ...]]]]:
-        """Yield all arms' names and the fields of decisions (`Logged`), while others go on."""
+    def history(self, after: int, limit: int | None) -> Iterator[tuple[list[str], Page]]:
+        """Yield all arms' names and decisions, a page at a time, while others go on."""
         if self._backend.durable:
             with self._backend.reading() as log:
                 self._check_identity(log)
@@ -339,11 +340,11 @@ class Session:
         while limit is None or limit > 0:
             with self.reading():  # itself, as in memory
                 few = PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
-                names, page = self.engine.names, list(self.log.history(after, few))
-            if not page:
+                names, found = self.engine.names, list(self.log.history(after, few))
+            if not found:
                 return
-            yield names, page
-            after, limit = page[-1].step, None if limit is None else limit - len(page)
+            yield names, Page.of(found)
+            after, limit = found[-1].step, None if limit is None else limit - len(found)
 
     def events(self) -> list[Event]:
         """Return the whole log, from its base, as of one moment, while others go on."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
+from typing import Any
 
 FIELDS = struct.Struct("<BBqqdd")
 """Kind; which of step, value and counted there are; step, arm, value, time. The data follow."""
@@ -23,7 +25,8 @@ def checksum(
     """
     there = (step is not None) + 2 * (value is not None) + 4 * bool(counted)
     fields = FIELDS.pack(kind, there, step or 0, arm, 0.0 if value is None else value, at)
-    return zlib.crc32(data.encode("utf-8", "surrogatepass"), zlib.crc32(fields))
+    crc = zlib.crc32(fields)
+    return zlib.crc32(data.encode("utf-8", "surrogatepass"), crc) if data else crc
 
 
 def fits(
@@ -41,5 +44,13 @@ def fits(
         return True
     try:
         return checksum(kind, step, arm, value, counted, at, data) == crc
+    except (TypeError, ValueError, AttributeError, struct.error):
+        return False
+
+
+def all_fit(crc: Iterable[int | None], *columns: Iterable[Any]) -> bool:
+    """Return whether rows, given as columns, surely are as they were written; which is not, `fits` tells."""
+    try:
+        return list(map(checksum, *columns)) == list(crc)
     except (TypeError, ValueError, AttributeError, struct.error):
         return False

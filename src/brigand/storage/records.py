@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
 
 from brigand.errors import InvalidValueError, StorageError
-from brigand.storage.checksums import checksum, fits
+from brigand.storage.checksums import all_fit, checksum, fits
 from brigand.storage.events import (
     ADD,
     ASK,
@@ -28,6 +28,7 @@ from brigand.storage.events import (
     Tally,
     keys_in,
 )
+from brigand.storage.logged import Page
 from brigand.storage.schema import BANDITS, BASES, EVENTS, KEYS, KINDS, SCHEMA, SNAPSHOTS, VERSION
 from brigand.storage.transaction import Row, Transaction
 
@@ -35,21 +36,10 @@ NAMES = {code: kind for kind, code in KINDS.items()}
 Fields = tuple[Any, ...]
 PAGE_SIZE = 10_000
 """Rows read at once."""
+MOST_LINES = 4
+"""Of one decision: itself, and what was told of it."""
 CHUNK = 500
 """Numbers in one query: older builds of SQLite take no more than 999."""
-
-
-def _with_rewards() -> Select[Any]:
-    asked, *others = (EVENTS.alias(name) for name in ("asked", "told", "defaulted", "replaced"))
-    joined: sa.FromClause = asked
-    for other, kind in zip(others, (TELL, DEFAULT, REPLACE), strict=True):
-        same = (other.c.bandit_id == asked.c.bandit_id) & (other.c.step == asked.c.step)
-        joined = joined.outerjoin(other, same & (other.c.kind == KINDS[kind]))
-    columns = (asked.c.step, asked.c.arm, asked.c.at, asked.c.data)
-    rewards = [column for other in others for column in (other.c.value, other.c.counted, other.c.at)]
-    checks = [table.c.crc for table in (asked, *others)] + [others[2].c.data]
-    wanted = (asked.c.bandit_id == bindparam("bandit")) & (asked.c.kind == KINDS[ASK])
-    return sa.select(*columns, *rewards, *checks).select_from(joined).where(wanted).order_by(asked.c.step)
 
 
 def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
@@ -59,7 +49,6 @@ def _of_bandit(table: sa.Table, *columns: sa.ColumnElement[Any]) -> Select[Any]:
 # Statements are built once, so that SQLAlchemy compiles each only once, too.
 _E, _S, _B = EVENTS.c, SNAPSHOTS.c, BANDITS.c
 _event = (_E.kind, _E.step, _E.arm, _E.value, _E.counted, _E.at, _E.data, _E.crc, _E.seq)
-_step = sa.literal_column("asked.step", sa.BigInteger)
 
 LAST = _of_bandit(EVENTS, _E.seq).order_by(_E.seq.desc()).limit(1)
 IDENTITY = sa.select(_B.uid, _B.definition).where(_B.id == bindparam("bandit"))
@@ -75,8 +64,9 @@ ARMS = (
 )
 PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.seq).limit(bindparam("limit"))
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
-DECISIONS = _with_rewards().where(_step.in_(bindparam("steps", expanding=True)))
-HISTORY = _with_rewards().where(_step > bindparam("after")).limit(bindparam("limit"))
+_told_of = _of_bandit(EVENTS, *_event).order_by(_E.step, _E.kind)
+DECISIONS = _told_of.where(_E.step.in_(bindparam("steps", expanding=True)))
+HISTORY = _told_of.where(_E.step > bindparam("after")).limit(bindparam("limit"))
 _keyed = KEYS.join(EVENTS, (_E.bandit_id == KEYS.c.bandit_id) & (_E.seq == KEYS.c.seq))
 FOUND = (
     sa.select(*_event)
@@ -280,8 +270,16 @@ class Reading:
         found: dict[int, Found] = {}
         for start in range(0, len(steps), CHUNK):
             for row in self._rows(DECISIONS, steps=steps[start : start + CHUNK]):
-                _check_decision(row)
-                found[row[0]] = _found(_logged(row))
+                kind, step, arm, value, counted, *_ = _read(row, row.seq)
+                if kind == ASK and step is not None:
+                    found[step] = Found(arm, None, False, None)
+                elif step in found:
+                    if kind == TELL:
+                        found[step] = found[step]._replace(told=value, counted=counted)
+                    elif kind == DEFAULT:
+                        found[step] = found[step]._replace(default=value)
+                    elif kind == REPLACE:
+                        found[step] = found[step]._replace(replaced=value)
         return found
 
     def found(self, key: str) -> Event | None:
@@ -344,28 +342,35 @@ class Reading:
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
-        return (_logged(row) for page in self.history_pages(after_step, limit) for row in page)
+        return (row for page in self.history_pages(after_step, limit) for row in page.rows())
 
-    def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Sequence[Fields]]:
-        """Yield the same in lists that are not too long, of rows that begin with the fields of `Logged`.
-
-        What is true or false there is None where there is no reward.
+    def history_pages(self, after_step: int = 0, limit: int | None = None) -> Iterator[Page]:
+        """Yield the same in pages that are not too long.
 
         Raises
         ------
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
-        after = after_step
-        while limit is None or limit > 0:
-            few = PAGE_SIZE if limit is None else min(limit, PAGE_SIZE)
+        after, more = after_step, True
+        while more and (limit is None or limit > 0):
+            few = 1 + max(MOST_LINES, PAGE_SIZE if limit is None else min(PAGE_SIZE, MOST_LINES * limit))
             rows = self._tuples(HISTORY, after=after, limit=few)
+            more = len(rows) == few
+            last = rows[-1][1] if more else None
+            while more and rows and rows[-1][1] == last:  # it may have more lines
+                rows.pop()
             if not rows:
+                if more:
+                    raise _damaged(last, last, f"more than {MOST_LINES} lines tell of it")
                 return
-            for row in rows:
-                _check_decision(row)
-            yield rows
-            after, limit = rows[-1][0], None if limit is None else limit - len(rows)
+            page = _page(rows)
+            after = rows[-1][1]
+            if limit is not None:
+                page = page.first(limit)
+                limit -= len(page.step)
+            if len(page.step):
+                yield page
 
     def tally(self, after: int, until: int, width: int) -> list[Tally]:
         """Count the decisions and rewards of the events after number `after`, by buckets of steps.
@@ -584,19 +589,22 @@ def _read(row: Fields, number: int) -> Event:
     return Event(NAMES.get(kind) or f"kind {kind}", step, arm, value, bool(counted), at, data)
 
 
-def _check_decision(row: Fields) -> None:
-    """Refuse what `_with_rewards` selects, if the decision or its reward is not as it was written."""
-    step, arm, at, data, value, counted, told_at, default, learned, default_at, *rest = row
-    new, new_counted, new_at, asked, told, defaulted, replaced, new_data = rest
-    fit = fits(asked, KINDS[ASK], step, arm, None, True, at, data)
-    if told_at is not None:
-        fit &= fits(told, KINDS[TELL], step, arm, value, counted, told_at, "")
-    if default_at is not None:
-        fit &= fits(defaulted, KINDS[DEFAULT], step, arm, default, learned, default_at, "")
-    if new_at is not None:
-        fit &= fits(replaced, KINDS[REPLACE], step, arm, new, new_counted, new_at, new_data)
-    if not fit:
-        raise StorageError(f"the log is damaged at decision {step!r}: a checksum does not fit.")
+def _page(rows: Sequence[Fields]) -> Page:
+    """Return the decisions of which rows with the columns `_event` tell."""
+    # `zip(*rows)` would make an iterator of each row, and the garbage collector look at all of them.
+    *fields, crc, _ = (list(map(itemgetter(place), rows)) for place in range(len(_event)))
+    if not all_fit(crc, *fields):
+        for row in rows:
+            _read(row, row[-1])
+    try:
+        return Page.of_lines(*fields)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _damaged(rows[0][1], rows[-1][1], str(error)) from error
+
+
+def _damaged(first: object, last: object, why: str) -> StorageError:
+    where = f"decision {first!r}" if first == last else f"one of the decisions {first!r} to {last!r}"
+    return StorageError(f"the log is damaged at {where}: {why}.")
 
 
 def _tallies(rows: Sequence[Row]) -> list[Tally]:
@@ -604,15 +612,3 @@ def _tallies(rows: Sequence[Row]) -> list[Tally]:
         Tally(bucket, arm, NAMES[kind], bool(counted), number, float(total or 0.0), int(explored), first_at)
         for bucket, arm, kind, counted, number, total, explored, first_at in rows
     ]
-
-
-def _logged(row: Fields) -> Logged:
-    step, arm, asked_at, data, value, counted, told_at, default, learned, default_at, new, taken, new_at = (
-        row[:13]
-    )
-    told, defaulted = (value, bool(counted), told_at), (default, bool(learned), default_at)
-    return Logged(step, arm, asked_at, data, *told, *defaulted, new, bool(taken), new_at)
-
-
-def _found(logged: Logged) -> Found:
-    return Found(logged.arm, logged.value, logged.counted, logged.default, logged.replaced)
