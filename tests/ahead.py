@@ -10,6 +10,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import brigand as br
+from brigand import disk_cache
+from brigand.live.loop import live_loop
+from brigand.simulation.rare import rare_loop
+from brigand.simulation.skip_ahead import play_fe, skip_loop
+from brigand.simulation.step import loop_in, trace_loop
 from strength import COMPILED, LIVE
 
 RARE = "rare"
@@ -20,7 +25,8 @@ ENVIRONMENT = br.Environment.stationary([br.Bernoulli(0.3), br.Bernoulli(0.7)])
 
 def compile_ahead(processes):
     """Start processes that leave all loops of the quick tests in the disk cache, and wait for them."""
-    left = [RARE, *(name for name in COMPILED if name != "SW-FE-Exp")][::-1]  # its kernels are those of FE
+    names = [RARE, *(name for name in COMPILED if name != "SW-FE-Exp")]  # its kernels are those of FE
+    left = [name for name in names if any(map(disk_cache.misses, loops(name)))][::-1]
 
     def feed(_):
         command = [sys.executable, __file__]
@@ -32,7 +38,20 @@ def compile_ahead(processes):
                 answer = process.stdout.readline()
 
     with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(feed, range(processes)))
+        list(pool.map(feed, range(min(processes, len(left)))))
+
+
+def loops(name):
+    """Return what `compile_loops` compiles."""
+    if name == RARE:
+        return [rare_loop()]
+    policy = br.CATALOGUE[name].informed(ENVIRONMENT)
+    found = [trace_loop(policy.kernels), loop_in(ENVIRONMENT, policy.kernels)]
+    if name == "FE-Linear":
+        found.append(skip_loop(play_fe))
+    if name in LIVE:
+        found.append(live_loop(policy))
+    return found
 
 
 def compile_loops(name):

@@ -12,8 +12,10 @@ import pytest
 from brigand.errors import StorageError
 from brigand.storage.events import ASK, Event
 from brigand.storage.store import open_store
+from stores import FULL_KINDS, urls
 from strength import runs
 
+url = urls(FULL_KINDS)
 HEAD = """
 import os, sys, time
 from brigand.errors import StorageError
