@@ -282,6 +282,25 @@ def test_any_exception_rolls_back(store, bandit, error):
     assert len(log(store, bandit)) == 1
 
 
+def test_the_latest_event_with_a_key_is_found_and_sees_what_is_not_written_yet(store, bandit):
+    def named(step, *keys):
+        return ask(step, data=json.dumps({"explored": False, "keys": keys}))
+
+    append(store, bandit, named(1, "r:1", "u:1"), named(2, "u:1"), ask(3), named(4, "u:2"))
+    with store.writing(bandit) as writing:
+        writing.append([named(5, "u:2", "u:3")], writing.last())
+        assert writing.found("u:2").step == 5
+    with store.reading(bandit) as reading:
+        found = {key: reading.found(key) for key in ("r:1", "u:1", "u:2", "u:3", "u:4")}
+    assert {key: event and event.step for key, event in found.items()} == {
+        "r:1": 1,
+        "u:1": 2,
+        "u:2": 5,
+        "u:3": 5,
+        "u:4": None,
+    }
+
+
 def test_nothing_is_read_or_written_after_the_transaction(store, bandit):
     append(store, bandit, *(ask(step) for step in range(1, PAGE_SIZE + 3)))
     with store.writing(bandit) as writing:

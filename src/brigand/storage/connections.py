@@ -78,7 +78,7 @@ class Connections(ABC):
 
     @abstractmethod
     def insert(self, connection: Connection, table: Table, rows: Rows) -> None:
-        """Insert rows, with all columns, many of them at once."""
+        """Insert rows, many of them at once; where only the latest are kept, in the place of others."""
 
     @abstractmethod
     def explain(self, error: Exception) -> BrigandError:

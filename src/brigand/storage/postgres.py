@@ -177,12 +177,11 @@ class ServerConnections(Connections):
 
         A statement for each row, as psycopg sends them by itself, takes several times as long.
         """
+        if table.info.get("latest"):  # a statement replaces a row once at most
+            rows = list({row[: len(table.primary_key)]: row for row in rows}.values())
         arrays = {
-            column.name: [
-                None if row[column.name] is None else column.type.python_type(row[column.name])
-                for row in rows
-            ]
-            for column in table.columns
+            column.name: [None if value is None else column.type.python_type(value) for value in values]
+            for column, values in zip(table.columns, zip(*rows, strict=True), strict=True)
         }
         connection.exec_driver_sql(_insertion(table), arrays)
 
@@ -250,4 +249,9 @@ def _insertion(table: Table) -> str:
     of_server = make()
     names = ", ".join(map(of_server.identifier_preparer.quote, table.columns.keys()))
     arrays = (f"%({column.name})s::{column.type.compile(of_server)}[]" for column in table.columns)
-    return f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({', '.join(arrays)})"
+    statement = f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({', '.join(arrays)})"
+    if table.info.get("latest"):
+        key, rest = table.primary_key.columns.keys(), [c.name for c in table.columns if not c.primary_key]
+        new = ", ".join(f"{name} = excluded.{name}" for name in rest)
+        statement += f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {new}"
+    return statement

@@ -139,8 +139,6 @@ SAVE_FIRST = SNAPSHOTS.insert()
 DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
 SAVE_BASE = BASES.insert()
 FIRST = _of_bandit(EVENTS, sa.func.min(_E.seq))
-UNBIND = KEYS.delete().where((KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.key == bindparam("bound")))
-BIND = KEYS.insert()
 DROP_KEYS = KEYS.delete().where(
     (KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.seq < bindparam("before"))
 )
@@ -491,10 +489,10 @@ class Writing(Reading):
             page = events[start : start + PAGE_SIZE]
             rows = [_row(self.bandit_id, after + start + i, event) for i, event in enumerate(page, 1)]
             self._transaction.insert(EVENTS, rows)
-            for seq, event in enumerate(page, after + start + 1):
-                for key in keys_in(event.data):
-                    self._transaction.run(UNBIND, {"bandit": self.bandit_id, "bound": key})
-                    self._transaction.run(BIND, {"bandit_id": self.bandit_id, "key": key, "seq": seq})
+            numbered = enumerate(page, after + start + 1)
+            keys = [(self.bandit_id, key, seq) for seq, event in numbered for key in keys_in(event.data)]
+            if keys:
+                self._transaction.insert(KEYS, keys)
 
     def save(self, seq: int, state: str) -> None:
         """Replace the snapshot.
@@ -548,26 +546,16 @@ class Writing(Reading):
         return True
 
 
-def _row(bandit_id: int, seq: int, event: Event) -> dict[str, object]:
-    """Return an event as a row; what not every kind of store holds is refused by all."""
+def _row(bandit_id: int, seq: int, event: Event) -> Fields:
+    """Return an event as a row of `EVENTS`; what not every kind of store holds is refused by all."""
     if not (math.isfinite(event.at) and math.isfinite(event.value or 0.0)):
         raise InvalidValueError(f"numbers in a log are finite, not {event.value} at {event.at}.")
     if "\0" in event.data:
         raise InvalidValueError(f"text with U+0000 cannot be stored: {event.data!r}.")
     kind, step, arm, value, counted, at, data = event
     value = None if value is None else float(value)  # an integer would come back as one
-    return {
-        "bandit_id": bandit_id,
-        "seq": seq,
-        "kind": KINDS[kind],
-        "step": step,
-        "arm": arm,
-        "value": value,
-        "counted": counted,
-        "at": at,
-        "data": data,
-        "crc": checksum(KINDS[kind], step, arm, value, counted, at, data),
-    }
+    fields = KINDS[kind], step, arm, value, counted, at, data
+    return bandit_id, seq, *fields, checksum(*fields)
 
 
 def _check_version(rows: Sequence[Row]) -> None:

@@ -117,8 +117,12 @@ KEYS = Table(
     Column("key", sa.Text, primary_key=True),
     Column("seq", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
+    info={"latest": True},
 )
-"""The latest event with each key in its data: made from these, and no more than a way to find them."""
+"""The latest event with each key in its data: made from these, and no more than a way to find them.
+
+A new row takes the place of one with the same primary key.
+"""
 
 
 SERVICE_KEYS = Table(

@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -180,7 +179,7 @@ class FileConnections(Connections):
 
     def insert(self, connection: Connection, table: Table, rows: Rows) -> None:
         """See `Connections.insert`: without SQLAlchemy's look at each row."""
-        connection.exec_driver_sql(_insertion(table), list(map(itemgetter(*table.columns.keys()), rows)))
+        connection.exec_driver_sql(_insertion(table), list(rows))
 
     def explain(self, error: Exception) -> BrigandError:
         """Return the error that says what went wrong."""
@@ -303,4 +302,5 @@ def _use_wal(connection: Connection) -> str:
 
 @functools.cache
 def _insertion(table: Table) -> str:
-    return str(table.insert().compile(dialect=dialect()))
+    insert = table.insert().prefix_with("OR REPLACE") if table.info.get("latest") else table.insert()
+    return str(insert.compile(dialect=dialect()))

@@ -22,8 +22,9 @@ FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError)
 MANY = 10_000
 """Rows that wait to be inserted."""
 Row = sa.Row[*tuple[Any, ...]]
-Rows = Sequence[Mapping[str, Any]]
-Parameters = Mapping[str, Any] | Rows
+Rows = Sequence[tuple[Any, ...]]
+"""Of a table, with all of its columns, in their order."""
+Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def interruption(error: BaseException, before: BaseException | None) -> BaseException | None:
@@ -68,7 +69,7 @@ class Transaction:
         self._committed = False
         self._failed = False
         self._interrupted = False
-        self._later: dict[Table, list[Mapping[str, Any]]] = {}
+        self._later: dict[Table, list[tuple[Any, ...]]] = {}
 
     def begin(self, statement: str) -> None:
         """Begin, waiting for others if need be."""
@@ -145,7 +146,7 @@ class Transaction:
         return self.call(lambda connection: connection.execute(statement, parameters).rowcount)
 
     def insert(self, table: Table, rows: Rows) -> None:
-        """Insert rows, with all columns, when the next statement is run: all that wait at once.
+        """Insert rows when the next statement is run: all that wait at once.
 
         A commit is a statement. So are `MANY` rows.
 
