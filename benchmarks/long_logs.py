@@ -39,7 +39,7 @@ timed(lambda: [None for _ in rows])
 COPY = """
 log, to = sqlite3.connect(path), sqlite3.connect(folder + "/bare.db")
 to.execute("PRAGMA journal_mode = WAL")
-made = "SELECT sql FROM sqlite_master WHERE tbl_name = 'brigand_events' AND sql IS NOT NULL ORDER BY type DESC"
+made = "SELECT sql FROM sqlite_master WHERE tbl_name = 'brigand_events' AND sql > '' ORDER BY type DESC"
 for (statement,) in log.execute(made):
     to.execute(statement)
 rows = log.execute("SELECT * FROM brigand_events ORDER BY bandit_id, seq")
