@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import math
 import numbers
+import os
 import reprlib
 from collections.abc import Iterable, Mapping, Set
+from pathlib import Path
 from typing import Any
 
 from brigand.errors import InvalidValueError, MissingPackageError
@@ -139,6 +141,23 @@ def text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"{name} must be a string, not {value!r}.")
     return value
+
+
+def storable(name: str, value: str) -> str:
+    """Return a text that files and databases can hold: without U+0000 and lone surrogates."""
+    if "\0" in value or (not value.isascii() and value.encode("utf-8", "replace").decode() != value):
+        raise InvalidValueError(f"{name} cannot have lone surrogates or U+0000, as {value!r} has.")
+    return value
+
+
+def path(name: str, value: object) -> Path:
+    """Return a path that is not empty, given as a text or a path."""
+    if not isinstance(value, (str, os.PathLike)) or isinstance(os.fspath(value), bytes):
+        raise InvalidValueError(f"{name} must be a path, as a string or a Path, not {value!r}.")
+    text = os.fspath(value)
+    if not text or "\0" in text:
+        raise InvalidValueError(f"{name} {'cannot have U+0000' if text else 'is empty'}: {text!r}.")
+    return Path(text)
 
 
 def package(module: str, otherwise: str) -> Any:

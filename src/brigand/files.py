@@ -27,7 +27,7 @@ def atomic(target: Path, *, durable: bool = True) -> Iterator[Path]:
     ResultFileError
         The folder is not there or the file cannot be written; nothing is left behind.
     """
-    target = Path(os.path.realpath(target))
+    given, target = target, Path(os.path.realpath(target))
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
         temporary.touch(exist_ok=False)
@@ -37,7 +37,7 @@ def atomic(target: Path, *, durable: bool = True) -> Iterator[Path]:
                 os.fsync(file.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise ResultFileError(f"{str(target)!r} cannot be written: {error.strerror or error}.") from error
+        raise ResultFileError(f"{str(given)!r} cannot be written: {error.strerror or error}.") from error
     finally:
         with suppress(OSError):  # it is not there: in place, or never made
             temporary.unlink()

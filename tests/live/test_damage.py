@@ -180,3 +180,84 @@ def test_a_policy_that_no_other_process_can_make_is_in_no_snapshot():
     bandit = br.Bandit(["a"], br.ForcedExploration(br.Sequence(lambda r: 2.0 * r)), horizon=100)
     with pytest.raises(br.InvalidValueError, match="inside a function"):
         bandit.snapshot()
+
+
+CALLS = {
+    "ask": lambda bandit: bandit.ask(),
+    "tell": lambda bandit: bandit.tell(bandit._ids.id_of(7), 0.5),
+    "history": lambda bandit: bandit.history(),
+    "page": lambda bandit: bandit.history(after=3, limit=5, plain=True),
+    "summary": lambda bandit: bandit.summary(),
+    "log": lambda bandit: bandit.log(),
+    "snapshot": lambda bandit: bandit.snapshot(),
+    "verdict": lambda bandit: bandit.verdict(),
+    "prune": lambda bandit: bandit.prune(before=2e9),
+}
+COLUMNS = {
+    "brigand_bandits": ("name", "uid", "definition", "created_at"),
+    "brigand_events": ("seq", "kind", "step", "arm", "value", "counted", "at", "data"),
+    "brigand_snapshots": ("seq", "state"),
+    "brigand_bases": ("seq", "state"),
+}
+VALUES = ("'q'", "x'ff'", "x''", "-3", "1e300", "9e999", "2.5", "'[]'", "''")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("table", COLUMNS)
+def test_whatever_stands_in_a_column_every_call_works_or_says_what_is_damaged(store, table, value):
+    with br.Bandit.open(store, "shop") as bandit:
+        bandit.prune(before=2e9)
+        bandit.ask()
+        bandit.snapshot()
+    whole = store.read_bytes()
+    for column in COLUMNS[table]:
+        for crc in (", crc = NULL", "")[:: 1 if table == "brigand_events" else -2]:
+            store.write_bytes(whole)
+            where = "WHERE kind = 2 AND step = 20" if table == "brigand_events" else ""
+            with contextlib.suppress(sqlite3.IntegrityError):
+                change(store, f"UPDATE OR FAIL {table} SET {column} = {value}{crc} {where}")
+            for call in CALLS.values():
+                with contextlib.suppress(br.errors.BrigandError), br.Bandit.open(store, "shop") as bandit:
+                    call(bandit)
+            assert len(bandits(str(store))) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("kind = 1 AND step = 20", "line 42 of the log|line 42 is not there"),
+        ("kind = 2 AND step = 20", "line 43 of the log|line 43 is not there"),
+    ],
+)
+def test_a_line_that_is_missing_is_missed_by_whoever_reads_the_history(store, line, message):
+    change(store, f"DELETE FROM brigand_events WHERE {line}")
+    with br.Bandit.open(store, "shop") as bandit:
+        for read in (bandit.history, bandit.log, bandit.snapshot):
+            with pytest.raises(br.StorageError, match=message):
+                read()
+        if "kind = 1" in line:  # a few decisions are looked at alone
+            with pytest.raises(br.StorageError, match=r"damaged at .*decision"):
+                bandit.history(after=17, limit=5)
+    assert brigand("bandit", "export", "shop", "out.csv", "--store", str(store), cwd=store.parent).returncode
+
+
+def test_a_decision_that_is_there_twice_is_noticed(store):
+    change(
+        store,
+        "DROP INDEX brigand_events_step",
+        "INSERT INTO brigand_events SELECT bandit_id, seq + 1000, kind, step, arm, value, counted, at, data, crc "
+        "FROM brigand_events WHERE kind = 1 AND step = 20",
+    )
+    with br.Bandit.open(store, "shop") as bandit, pytest.raises(br.StorageError, match="damaged"):
+        bandit.history(limit=30)
+
+
+def test_a_name_that_is_no_text_hides_no_other_bandit(store):
+    br.Bandit(["a"], FE, store=store, name="other").close()
+    change(store, "UPDATE brigand_bandits SET name = x'ff' WHERE name = 'shop'")
+    assert [(one.name, one.damaged) for one in bandits(str(store))] == [("other", False), (r"b'\xff'", True)]
+    with pytest.raises(br.errors.UnknownNameError, match="unknown bandit 'shop'"):
+        br.Bandit.open(store, "shop")
+    done = brigand("bandit", "list", "--store", str(store))
+    assert (done.returncode, done.stderr) == (0, "")

@@ -52,7 +52,8 @@ def check(
     """Check each row of a log, and say what is in it and what it is good for.
 
     Columns that are not given by name are read if they are there: propensity, time, told, segment, available,
-    unit. Bad rows are told by their lines, and the command ends with status 1.
+    unit. Bad rows are told by their lines. If there are some, or the file is no log, the command ends with
+    status 1.
     """
     from brigand.logs.log import Log
 

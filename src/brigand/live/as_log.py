@@ -13,6 +13,7 @@ from brigand.errors import StorageError
 from brigand.live import bases
 from brigand.live.history import moments, said
 from brigand.live.names import name_of
+from brigand.live.times import EARLIEST, LATEST
 from brigand.logs.log import Log
 from brigand.storage.events import ADD, ASK, DEFAULT, REMOVE, REPLACE, TELL, Event
 
@@ -27,7 +28,10 @@ def as_log(bandit: Any) -> Log:
                     reader.take(event)
                 except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
                     raise StorageError(f"the log is damaged at {event!r}: {error}.") from error
-    return reader.log()
+    try:
+        return reader.log()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StorageError(f"the log is damaged: {error}.") from error
 
 
 class _Reader:
@@ -107,4 +111,7 @@ class _Reader:
 
 
 def _microseconds(seconds: list[float]) -> NDArray[np.int64]:
-    return moments(np.array(seconds, float)).astype(np.int64)
+    times = np.array(seconds, float)
+    if not ((times >= EARLIEST) & (times <= LATEST)).all():
+        raise ValueError("a time is out of range")
+    return moments(times).astype(np.int64)

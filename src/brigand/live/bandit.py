@@ -282,7 +282,8 @@ class Bandit:
         """
         sticky = Sticky.of(self._ids, self._settings, unit, request)
         count = 1 if n is None else checks.integer("n", n, 1, MOST_AT_ONCE)
-        names = None if among is None else listed(among)  # before the lock: it may ask this bandit, too
+        # Before the lock: it may ask this bandit, too.
+        names = None if among is None else listed(among, "among")
         if sticky and n is not None:
             raise InvalidValueError("unit and request are for a single decision, without n.")
         if fallback is None:
@@ -1145,6 +1146,8 @@ def _is_of_the_end(decision: object) -> bool:
 
 
 def _time_of(clock: Callable[[], float]) -> float:
+    if not callable(clock):
+        raise InvalidValueError(f"clock must be a function that returns the time, not {clock!r}.")
     now = clock()
     if type(now) is float and EARLIEST <= now <= LATEST:
         return now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from typing import Any, NamedTuple
 
 from brigand.errors import InvalidValueError, StorageError
@@ -97,7 +98,7 @@ def check_value(name: str, value: object) -> str:
     """
     if not isinstance(value, str) or len(value) > 10_000:
         raise InvalidValueError(
-            f"{name} must be a text of at most 10,000 characters, not {str(value)[:50]!r}."
+            f"{name} must be a text of at most 10,000 characters, not {reprlib.repr(value)}."
         )
     return value
 

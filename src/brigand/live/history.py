@@ -69,6 +69,8 @@ def _columns(page: Page, names: Sequence[str], ids: Identity) -> Columns:
     for times in (page.asked_at, page.told_at, page.default_at, page.replaced_at):
         if (times < EARLIEST).any() or (times > LATEST).any():
             raise ValueError(f"a time is {times[(times < EARLIEST) | (times > LATEST)][0]}")
+    if any(np.isinf(values).any() for values in (told, default, replaced)):
+        raise ValueError("a reward is not finite")
     was_told, was_defaulted, was_replaced = ~np.isnan(told), ~np.isnan(default), ~np.isnan(replaced)
     learned = page.default_counted
     told_of = list(map(said, page.data))

@@ -95,11 +95,12 @@ def _listed(found: Overview) -> Listed:
     record = found.record
     try:
         policy, (arms, status) = json.loads(record.definition)["policy"], _arms_and_status(found)
-        if isinstance(policy, dict) and isinstance(found.steps, int):
+        if isinstance(policy, dict) and isinstance(found.steps, int) and isinstance(record.name, str):
             return Listed(record.name, policy, arms, found.steps, record.created_at, status)
     except (TypeError, ValueError, LookupError, RecursionError, StorageError):
         pass
-    return Listed(record.name, {}, [], 0, record.created_at, damaged=True)
+    name = record.name if isinstance(record.name, str) else repr(record.name)
+    return Listed(name, {}, [], 0, record.created_at, damaged=True)
 
 
 def _arms_and_status(found: Overview) -> tuple[list[str], str]:

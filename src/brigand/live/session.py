@@ -227,8 +227,10 @@ class Session:
         seq, text = snapshot
         state = unseal(seq, text)
         engine = None if state is None else Engine.from_json(self._settings, state)
+        if engine is None or state is None:
+            return False
         known = self.log.since(seq - 1)  # from the last event that it has seen
-        if engine is None or state is None or not known or any(map(needs_row, known[1:])):
+        if not known or any(map(needs_row, known[1:])):
             return False
         self._check(engine, known[1:]).check(known[1:], seq + 1)
         if self._settings.settles_after is not None:

@@ -6,13 +6,12 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brigand import display
+from brigand import checks, display
 from brigand.errors import InvalidValueError
 from brigand.logs import reading
 from brigand.logs.reading import Options
@@ -224,7 +223,7 @@ class Log:
         ResultFileError
             The file cannot be read.
         """
-        return cls(**reading.read(Path(path), options))
+        return cls(**reading.read(checks.path("the file", path), options))
 
     # What is in it
 

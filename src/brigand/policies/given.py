@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from brigand import checks
 from brigand.errors import InvalidValueError
 from brigand.policies.base import Policy
 
@@ -57,5 +58,6 @@ def policies_of(policies: Mapping[str, Any]) -> dict[str, Policy]:
     for name, policy in policies.items():
         if not isinstance(name, str) or not name:
             raise InvalidValueError(f"a policy's name must be a non-empty string, not {name!r}.")
+        checks.storable("a policy's name", name)
         checked[name] = policy_of(repr(name), policy)
     return checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from brigand.simulation.conditions import Conditions
 CHECKPOINTS_PER_DECADE = 24
 LARGEST_SUM = 1e298
 """What rewards may add up to: policies weigh such sums by up to 1e9 (D-UCB), or multiply them by 2^27."""
+
+
+MOST_REPLICATIONS = 10**7
+"""In one call: as many as their numbers and results fit into some gigabytes."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,12 @@ def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
     if isinstance(replications, np.ndarray) and replications.ndim == 0:
         replications = replications.item()
     if isinstance(replications, Iterable):
-        numbers = tuple(checks.integer("a replication's number", i, 0) for i in replications)
+        some = itertools.islice(replications, MOST_REPLICATIONS + 1)
+        numbers = tuple(checks.integer("a replication's number", i, 0, checks.MAX_STEPS) for i in some)
+        if len(numbers) > MOST_REPLICATIONS:
+            raise InvalidValueError(f"there may be {MOST_REPLICATIONS:,} replications, but more are given.")
     else:
-        numbers = tuple(range(checks.integer("replications", replications, 1)))
+        numbers = tuple(range(checks.integer("replications", replications, 1, MOST_REPLICATIONS)))
     if not numbers:
         raise InvalidValueError("at least one replication is needed.")
     if len(set(numbers)) < len(numbers):

@@ -188,7 +188,7 @@ def rare_regret(
     plan = make_plan(environment, {"policy": policy}, horizon, runs, seed, checkpoints or [horizon])
     if threshold is not None:
         threshold = checks.number("threshold", threshold)
-    runner = RareRunner(plan, policy, threshold)
+    runner = RareRunner(plan, plan.policies["policy"], threshold)
     regret = np.empty((runs, len(plan.checkpoints)))
     weights = np.empty_like(regret)
 

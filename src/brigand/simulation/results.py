@@ -197,7 +197,7 @@ class Results:
         ResultFileError
             The file cannot be written.
         """
-        return write_netcdf(self.dataset, Path(path))
+        return write_netcdf(self.dataset, checks.path("the file", path))
 
     def plot(
         self,
@@ -335,8 +335,10 @@ def load(path: str | os.PathLike[str]) -> Results:
     """
     import xarray as xr
 
-    if not Path(path).is_file():
-        raise ResultFileError(f"there is no file {str(path)!r}.")
+    path = checks.path("the file", path)
+    if not path.is_file():
+        why = "is not a file" if path.exists() else "is not there"
+        raise ResultFileError(f"{str(path)!r} {why}.")
     try:
         dataset = xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError ... for damaged files

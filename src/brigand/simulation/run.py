@@ -117,10 +117,16 @@ def simulate(
     plan = make_plan(environment, policies, horizon, replications, seed, checkpoints, conditions)
     threads = check_workers(workers)
     shape = (len(plan.policies), len(plan.replications), len(plan.checkpoints))
-    regret = np.empty(shape)
-    pulls = np.empty((*shape, environment.n_arms), np.int64)
-    forced = np.full((*shape[:2], environment.n_arms), np.nan)
-    earned = np.empty(shape) if realized else None
+    try:
+        regret = np.empty(shape)
+        pulls = np.empty((*shape, environment.n_arms), np.int64)
+        forced = np.full((*shape[:2], environment.n_arms), np.nan)
+        earned = np.empty(shape) if realized else None
+    except MemoryError as error:
+        raise InvalidValueError(
+            f"the results of {shape[0]:,} policies, {shape[1]:,} replications and {shape[2]:,} checkpoints "
+            f"do not fit into the memory ({error}): take fewer at once."
+        ) from None
 
     def work(p: int, runner: Any, chunk: range, stop: threading.Event) -> int:
         for first in range(chunk.start, chunk.stop, runner.at_once):

@@ -13,6 +13,7 @@ from brigand.storage.schema import KINDS
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+TOLD_OF = [KINDS[kind] for kind in (ASK, TELL, DEFAULT, REPLACE)]
 
 
 class Page(NamedTuple):
@@ -67,25 +68,24 @@ class Page(NamedTuple):
     ) -> Self:
         """Return decisions from the lines of a log that are about them, in the order of steps and kinds.
 
-        Each parameter is a column of these lines, at least one; `kind` has the codes. Those of decisions that
-        are not there, for they were pruned, are left out.
+        Each parameter is a column of these lines, at least one; `kind` has the codes.
 
         Raises
         ------
         ValueError
-            A reward is of another arm than its decision.
+            A decision is not there or there twice, or a reward is of another arm than its decision.
         TypeError, ValueError, OverflowError
             The lines are of no log.
         """
         kinds, steps, arms = (np.array(column, np.int64) for column in (kind, step, arm))
         columns = np.array(value, np.float64), np.array(counted, np.bool_), np.array(at, np.float64)
         asks = np.flatnonzero(kinds == KINDS[ASK])
+        if not np.isin(kinds, TOLD_OF).all() or (steps[asks] != np.arange(steps[0], steps[-1] + 1)).any():
+            raise ValueError("there is not one decision for each step")
         rewards: list[Any] = []
         for other in (TELL, DEFAULT, REPLACE):
             told = np.flatnonzero(kinds == KINDS[other])
-            ask = np.searchsorted(steps[asks], steps[told])
-            there = np.append(steps[asks], -1)[ask] == steps[told]
-            told, ask = told[there], ask[there]
+            ask = steps[told] - steps[0]
             if (arms[told] != arms[asks[ask]]).any():
                 raise ValueError("a reward is of another arm than its decision")
             for column, nothing in zip(columns, (np.nan, False, np.nan), strict=True):

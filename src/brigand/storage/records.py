@@ -139,6 +139,7 @@ SAVE_FIRST = SNAPSHOTS.insert()
 DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
 SAVE_BASE = BASES.insert()
 FIRST = _of_bandit(EVENTS, sa.func.min(_E.seq))
+COUNT = _of_bandit(EVENTS, sa.func.count())
 DROP_KEYS = KEYS.delete().where(
     (KEYS.c.bandit_id == bindparam("bandit")) & (KEYS.c.seq < bindparam("before"))
 )
@@ -227,6 +228,8 @@ class Reading:
             The store cannot be read.
         """
         rows = self._rows(BASE)
+        if rows and not (type(rows[0][0]) is int and isinstance(rows[0][1], str)):
+            raise StorageError("the store is damaged: what stands for the log's beginning is no state.")
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _begin(self) -> int:
@@ -316,7 +319,9 @@ class Reading:
             The store cannot be read.
         """
         rows = self._rows(SNAPSHOT)
-        return (rows[0][0], rows[0][1]) if rows else None
+        if not rows or not (type(rows[0][0]) is int and isinstance(rows[0][1], str)):
+            return None  # or it is damaged: then the log tells the state
+        return rows[0][0], rows[0][1]
 
     def saved(self) -> int:
         """Return the number of the last event that the latest state has seen; 0 if there is no state.
@@ -327,7 +332,7 @@ class Reading:
             The store cannot be read.
         """
         rows = self._rows(SAVED)
-        return int(rows[0][0]) if rows else 0
+        return rows[0][0] if rows and type(rows[0][0]) is int else 0
 
     def history(self, after_step: int = 0, limit: int | None = None) -> Iterator[Logged]:
         """Yield the decisions after `after_step` in order, `limit` at most, with all that is known of them.
@@ -350,7 +355,9 @@ class Reading:
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
-        after, more = after_step, True
+        if limit is None:
+            self._require_whole()
+        after, more = max(after_step, self._first_step() - 1), True
         while more and (limit is None or limit > 0):
             few = 1 + max(MOST_LINES, PAGE_SIZE if limit is None else min(PAGE_SIZE, MOST_LINES * limit))
             rows = self._tuples(HISTORY, after=after, limit=few)
@@ -363,12 +370,31 @@ class Reading:
                     raise _damaged(last, last, f"more than {MOST_LINES} lines tell of it")
                 return
             page = _page(rows)
+            if page.step[0] != after + 1:
+                raise _damaged(after + 1, after + 1, "it is not there")
             after = rows[-1][1]
             if limit is not None:
                 page = page.first(limit)
                 limit -= len(page.step)
-            if len(page.step):
-                yield page
+            yield page
+
+    def _first_step(self) -> int:
+        """Return the number of the decision with which the log begins, whether it is there or not."""
+        base = self.base()
+        if base is None:
+            return 1
+        rows = self._tuples(PAGE, seq=base[0] - 1, limit=1)
+        step = _read(rows[0], base[0]).step if rows else None
+        if step is None:
+            raise StorageError(f"the log is damaged: line {base[0]}, with which it begins, is not there.")
+        return step
+
+    def _require_whole(self) -> None:
+        """Raise StorageError if a line of the log is not there, and name it."""
+        (count,), (first,) = self._rows(COUNT)[0], self._rows(FIRST)[0]
+        if count and count != self.last() - first + 1:
+            for _ in self.pages():
+                pass
 
     def tally(self, after: int, until: int, width: int) -> list[Tally]:
         """Count the decisions and rewards of the events after number `after`, by buckets of steps.

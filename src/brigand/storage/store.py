@@ -417,16 +417,15 @@ def _overviews(
         changes = transaction.rows(CHANGES, {"bandits": ids[start : start + FEW]})
         for id_, seq, *change in changes:
             base = found[id_].base
-            if base is None or seq > base[0]:
+            if base is None or (type(base[0]) is int and seq > base[0]):
                 found[id_].changes.append(tuple(change))
     return list(found.values())
 
 
 def _names(transaction: Transaction, after: str | None = None, limit: int | None = None) -> list[str]:
     wanted = NAMES if after is None else NAMES.where(BANDITS.c.name > bindparam("after"))
-    return [
-        row[0] for row in transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
-    ]
+    rows = transaction.rows(wanted.limit(limit), {} if after is None else {"after": after})
+    return [row[0] if isinstance(row[0], str) else repr(row[0]) for row in rows]  # no text: it is damaged
 
 
 def _check_name(name: object) -> None:

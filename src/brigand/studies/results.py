@@ -9,13 +9,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brigand import display
+from brigand import checks, display
 from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
@@ -53,7 +52,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     ResultFileError
         There is no such file or folder, it is damaged, or it does not hold results.
     """
-    return StudyResults(path) if Path(path).is_dir() else of_simulation.load(path)
+    place = checks.path("the file or folder", path)
+    return StudyResults(path) if place.is_dir() else of_simulation.load(place)
 
 
 class Runs(NamedTuple):
@@ -99,7 +99,7 @@ class StudyResults:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder = checks.path("the folder", folder)
         self._kept = StudyFolder(self.folder)
         self.manifest = self._kept.manifest()
         path = str(self.folder / MANIFEST)

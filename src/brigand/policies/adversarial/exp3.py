@@ -259,7 +259,7 @@ class EXP3(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.gamma is not None:
-            checks.number("EXP3's gamma", self.gamma, 0.0, 1.0, above=0.0)
+            self._keep(gamma=checks.number("EXP3's gamma", self.gamma, 0.0, 1.0, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -321,10 +321,10 @@ class EXP3S(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.alpha is not None:
-            checks.number("EXP3S's alpha", self.alpha, 0.0, 1.0, above=0.0)
+            self._keep(alpha=checks.number("EXP3S's alpha", self.alpha, 0.0, 1.0, above=0.0))
         if self.gamma is not None:
-            checks.number("EXP3S's gamma", self.gamma, 0.0, 1.0, above=0.0)
-        checks.integer("EXP3S's segments", self.segments, 1, checks.MAX_STEPS)
+            self._keep(gamma=checks.number("EXP3S's gamma", self.gamma, 0.0, 1.0, above=0.0))
+        self._keep(segments=checks.integer("EXP3S's segments", self.segments, 1, checks.MAX_STEPS))
 
     @property
     def must_know(self) -> str:

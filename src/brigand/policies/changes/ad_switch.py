@@ -334,11 +334,15 @@ class AdSwitch(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.number("AdSwitch's c1", self.c1, above=0.0, infinite=True)
-        checks.integer("AdSwitch's checks_every", self.checks_every, 1)
-        checks.number("AdSwitch's c2", self.c2, above=0.0, infinite=True)
-        checks.number("AdSwitch's sampling_divisor", self.sampling_divisor, above=0.0)
-        checks.number("AdSwitch's change_divisor", self.change_divisor, above=0.0)
+        self._keep(c1=checks.number("AdSwitch's c1", self.c1, above=0.0, infinite=True))
+        self._keep(
+            checks_every=checks.integer("AdSwitch's checks_every", self.checks_every, 1, checks.MAX_STEPS)
+        )
+        self._keep(c2=checks.number("AdSwitch's c2", self.c2, above=0.0, infinite=True))
+        self._keep(
+            sampling_divisor=checks.number("AdSwitch's sampling_divisor", self.sampling_divisor, above=0.0)
+        )
+        self._keep(change_divisor=checks.number("AdSwitch's change_divisor", self.change_divisor, above=0.0))
 
     @property
     def must_know(self) -> str:

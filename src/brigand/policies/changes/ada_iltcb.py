@@ -401,9 +401,9 @@ class AdaILTCB(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.number("AdaILTCB's C", self.C, above=0.0)
-        checks.number("AdaILTCB's D", self.D, above=0.0, infinite=True)
-        checks.number("AdaILTCB's length", self.length, 0.25)
+        self._keep(C=checks.number("AdaILTCB's C", self.C, above=0.0))
+        self._keep(D=checks.number("AdaILTCB's D", self.D, above=0.0, infinite=True))
+        self._keep(length=checks.number("AdaILTCB's length", self.length, 0.25))
 
     @property
     def must_know(self) -> str:

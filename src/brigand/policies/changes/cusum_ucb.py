@@ -226,14 +226,14 @@ def check_settings(policy: CUSUMUCB | PHTUCB) -> None:
     """Refuse bad values of the settings that the two policies share."""
     name = type(policy).__name__
     if policy.alpha is not None:
-        checks.number(f"{name}'s alpha", policy.alpha, 0.0, 1.0)
+        policy._keep(alpha=checks.number(f"{name}'s alpha", policy.alpha, 0.0, 1.0))
     if policy.h is not None:
-        checks.number(f"{name}'s h", policy.h, above=0.0, infinite=True)
-    checks.number(f"{name}'s eps", policy.eps, 0.0)
-    checks.number(f"{name}'s xi", policy.xi, 0.0)
-    false_alarms.check(name, policy.false_alarms, "h", policy.h)
+        policy._keep(h=checks.number(f"{name}'s h", policy.h, above=0.0, infinite=True))
+    policy._keep(eps=checks.number(f"{name}'s eps", policy.eps, 0.0))
+    policy._keep(xi=checks.number(f"{name}'s xi", policy.xi, 0.0))
+    policy._keep(false_alarms=false_alarms.check(name, policy.false_alarms, "h", policy.h))
     if policy.changes is not None:
-        checks.integer(f"{name}'s changes", policy.changes, 1)
+        policy._keep(changes=checks.integer(f"{name}'s changes", policy.changes, 1, checks.MAX_STEPS))
     elif policy.alpha is None or (policy.h is None and policy.false_alarms is None):
         raise InvalidValueError(f"{name} needs alpha and h, or changes, the number of breakpoints.")
 
@@ -306,7 +306,7 @@ class CUSUMUCB(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(self)
-        checks.integer("CUSUMUCB's M", self.M, 1)
+        self._keep(M=checks.integer("CUSUMUCB's M", self.M, 1, checks.MAX_STEPS))
         if not isinstance(self.forced, bool):
             raise InvalidValueError(f"CUSUMUCB's forced must be True or False, not {self.forced!r}.")
 

@@ -48,13 +48,14 @@ MARGIN = 1.5
 """How many times r the drift of CUSUM is, at least."""
 
 
-def check(policy: str, probability: object, threshold: str, value: object) -> None:
-    """Refuse what is no probability, or comes with the threshold that it is to set."""
+def check(policy: str, probability: object, threshold: str, value: object) -> float | None:
+    """Return a probability, or None; refuse others, and one beside the threshold that it is to set."""
     if probability is None:
-        return
-    checks.number(f"{policy}'s false_alarms", probability, 0.0, 1.0, above=0.0)
+        return None
+    found = checks.number(f"{policy}'s false_alarms", probability, 0.0, 1.0, above=0.0)
     if value is not None:
         raise InvalidValueError(f"{policy}'s false_alarms sets {threshold}: give one of them.")
+    return found
 
 
 def cusum(probability: float, steps: int, M: int, eps: float) -> tuple[float, float]:

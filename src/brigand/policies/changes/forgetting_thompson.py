@@ -271,7 +271,7 @@ class DiscountedThompson(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.number("DiscountedThompson's gamma", self.gamma, 0.0, 1.0, above=0.0)
+        self._keep(gamma=checks.number("DiscountedThompson's gamma", self.gamma, 0.0, 1.0, above=0.0))
 
     @property
     def must_know(self) -> str:
@@ -311,7 +311,7 @@ class SlidingWindowThompson(BoundedPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.integer("SlidingWindowThompson's window", self.window, 1, checks.MAX_STEPS)
+        self._keep(window=checks.integer("SlidingWindowThompson's window", self.window, 1, checks.MAX_STEPS))
 
     @property
     def must_know(self) -> str:
@@ -360,8 +360,10 @@ class SlidingWindowThompsonGaussian(Policy):
     known_from: ClassVar[str] = "authors' code"
 
     def __post_init__(self) -> None:
-        checks.integer("SlidingWindowThompsonGaussian's window", self.window, 1, checks.MAX_STEPS)
-        checks.number("SlidingWindowThompsonGaussian's sigma", self.sigma, above=0.0)
+        self._keep(
+            window=checks.integer("SlidingWindowThompsonGaussian's window", self.window, 1, checks.MAX_STEPS)
+        )
+        self._keep(sigma=checks.number("SlidingWindowThompsonGaussian's sigma", self.sigma, above=0.0))
 
     @property
     def must_know(self) -> str:

@@ -282,16 +282,16 @@ class GLRKLUCB(BoundedPolicy):
         super().__post_init__()
         if not isinstance(self.local, bool):
             raise InvalidValueError(f"GLRKLUCB's local must be True or False, not {self.local!r}.")
-        false_alarms.check("GLRKLUCB", self.false_alarms, "delta", self.delta)
+        self._keep(false_alarms=false_alarms.check("GLRKLUCB", self.false_alarms, "delta", self.delta))
         if self.delta is not None:
-            checks.number("GLRKLUCB's delta", self.delta, 0.0, 1.0)
+            self._keep(delta=checks.number("GLRKLUCB's delta", self.delta, 0.0, 1.0))
         if self.omega is not None:
-            checks.number("GLRKLUCB's omega", self.omega, 0.0, 1.0)
+            self._keep(omega=checks.number("GLRKLUCB's omega", self.omega, 0.0, 1.0))
         if self.changes is not None:
-            checks.integer("GLRKLUCB's changes", self.changes, 1)
-        checks.integer("GLRKLUCB's every", self.every, 1)
-        checks.integer("GLRKLUCB's spacing", self.spacing, 1)
-        checks.number("GLRKLUCB's omega_scale", self.omega_scale, 0.0)
+            self._keep(changes=checks.integer("GLRKLUCB's changes", self.changes, 1, checks.MAX_STEPS))
+        self._keep(every=checks.integer("GLRKLUCB's every", self.every, 1, checks.MAX_STEPS))
+        self._keep(spacing=checks.integer("GLRKLUCB's spacing", self.spacing, 1, checks.MAX_STEPS))
+        self._keep(omega_scale=checks.number("GLRKLUCB's omega_scale", self.omega_scale, 0.0))
 
     @property
     def must_know(self) -> str:

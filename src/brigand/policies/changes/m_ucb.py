@@ -243,22 +243,24 @@ class MUCB(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.w is not None:
-            checks.integer("MUCB's w", self.w, 2)
+            self._keep(w=checks.integer("MUCB's w", self.w, 2, checks.MAX_STEPS))
             if self.w % 2 != 0:
                 raise InvalidValueError(f"MUCB's w must be even, not {self.w}.")
         elif self.least_change is None:
             raise InvalidValueError("MUCB needs w, or least_change.")
         if self.least_change is not None:
-            checks.number("MUCB's least_change", self.least_change, 0.0, 1.0, above=0.0)
-        false_alarms.check("MUCB", self.false_alarms, "b", self.b)
+            self._keep(
+                least_change=checks.number("MUCB's least_change", self.least_change, 0.0, 1.0, above=0.0)
+            )
+        self._keep(false_alarms=false_alarms.check("MUCB", self.false_alarms, "b", self.b))
         if self.b is not None:
-            checks.number("MUCB's b", self.b, 0.0, infinite=True)
+            self._keep(b=checks.number("MUCB's b", self.b, 0.0, infinite=True))
         if self.gamma is not None:
-            checks.number("MUCB's gamma", self.gamma, 0.0, 1.0)
+            self._keep(gamma=checks.number("MUCB's gamma", self.gamma, 0.0, 1.0))
         elif self.changes is None:
             raise InvalidValueError("MUCB needs gamma, or changes, the number of breakpoints.")
         if self.changes is not None:
-            checks.integer("MUCB's changes", self.changes, 0)
+            self._keep(changes=checks.integer("MUCB's changes", self.changes, 0, checks.MAX_STEPS))
 
     @property
     def must_know(self) -> str:

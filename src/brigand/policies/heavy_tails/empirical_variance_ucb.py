@@ -174,7 +174,9 @@ class EmpiricalVarianceUCB(Policy):
     def __post_init__(self) -> None:
         name = "EmpiricalVarianceUCB's"
         self._keep(factor=checks.number(f"{name} factor", self.factor, above=0.0))
-        self._keep(initial_pulls=checks.integer(f"{name} initial_pulls", self.initial_pulls, 1))
+        self._keep(
+            initial_pulls=checks.integer(f"{name} initial_pulls", self.initial_pulls, 1, checks.MAX_STEPS)
+        )
         self._keep(c=checks.number(f"{name} c", self.c, 0.0))
 
     @property
