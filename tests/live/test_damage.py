@@ -246,8 +246,8 @@ def test_a_decision_that_is_there_twice_is_noticed(store):
     change(
         store,
         "DROP INDEX brigand_events_step",
-        "INSERT INTO brigand_events SELECT bandit_id, seq + 1000, kind, step, arm, value, counted, at, data, crc "
-        "FROM brigand_events WHERE kind = 1 AND step = 20",
+        "INSERT INTO brigand_events SELECT bandit_id, seq + 1000, kind, step, arm, value, counted, at, data, "
+        "crc FROM brigand_events WHERE kind = 1 AND step = 20",
     )
     with br.Bandit.open(store, "shop") as bandit, pytest.raises(br.StorageError, match="damaged"):
         bandit.history(limit=30)

@@ -71,6 +71,18 @@ def test_a_clock_that_is_no_time_is_refused(bandit, now):
         br.Bandit(["a"], FE, clock=lambda: now)
 
 
+def test_an_error_names_what_was_given():
+    with pytest.raises(br.InvalidValueError, match="clock must be a function that returns the time, not 1"):
+        br.Bandit(["a"], "FE-Linear", clock=1)
+    with br.Bandit(["a"], "FE-Linear") as bandit:
+        with pytest.raises(br.InvalidValueError, match="among must be a list of names, not 'a'"):
+            bandit.ask(among="a")
+        with pytest.raises(
+            br.InvalidValueError, match=r"by must be a text of at most 10,000 characters, not 1\."
+        ):
+            bandit.pause(by=1)
+
+
 def test_a_reward_is_not_told_before_its_decision(bandit):
     with pytest.raises(br.InvalidValueError, match="row 2: a reward cannot be told before its decision"):
         bandit.record([br.Past("a", 1, asked_at=5, told_at=5), br.Past("a", 1, asked_at=5, told_at=4)])

@@ -1,5 +1,7 @@
 """UCB1, Thompson sampling, epsilon-greedy, explore-then-commit, the baselines: exact small cases."""
 
+import dataclasses
+import json
 import math
 from fractions import Fraction
 
@@ -53,6 +55,27 @@ def test_the_ucb1_index_by_hand(policy, width):
 def test_bad_settings_of_ucb1_are_refused(arguments, message):
     with pytest.raises(br.InvalidValueError, match=message):
         br.UCB1(**arguments)
+
+
+@pytest.mark.parametrize("name", br.CATALOGUE)
+def test_numbers_of_any_kind_are_kept_as_numbers_or_refused(name):
+    policy = br.CATALOGUE[name]
+    for field in dataclasses.fields(policy):
+        value = getattr(policy, field.name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        kinds = [Fraction(value), np.float64(value)] if isinstance(value, float) else [np.int32(value)]
+        for given in [*kinds, 10**25, 10**400] if math.isfinite(value) else [10**400]:
+            try:
+                found = dataclasses.replace(policy, **{field.name: given})
+                found.start(3, 100)
+                found.parameters(3, 100)
+            except br.InvalidValueError:
+                assert given > 1  # too large
+                continue
+            assert type(getattr(found, field.name)) in (int, float)
+            assert given != value or found == policy
+            assert type(found).from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_the_beta_posterior_counts_ones_and_zeros():

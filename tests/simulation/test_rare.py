@@ -219,6 +219,12 @@ def test_the_result_in_numbers():
         found.mean(7)
 
 
+def test_a_policy_is_given_by_its_name_too():
+    env = pair(br.Gaussian(0, 1), br.Gaussian(1, 1))
+    named, made = (br.rare_regret(env, policy, 1000, 100) for policy in ("FE-Exp", br.CATALOGUE["FE-Exp"]))
+    np.testing.assert_array_equal(named.regret, made.regret)
+
+
 def test_what_is_not_possible_is_refused():
     good, policy = pair(br.Gaussian(0, 1), br.Gaussian(1, 1)), br.ForcedExploration()
     cases = [

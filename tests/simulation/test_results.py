@@ -176,6 +176,22 @@ def test_files_that_are_no_results_are_refused(tmp_path):
         br.load(other)
 
 
+@pytest.mark.parametrize("path", ["", "a\0.nc", None, b"x.nc", 3], ids=repr)
+def test_what_is_no_path_is_refused(results, path):
+    for call in (results.save, br.load, br.Log.read):
+        with pytest.raises(
+            br.InvalidValueError, match=r"the (file|file or folder) (is empty|cannot have|must be)"
+        ):
+            call(path)
+
+
+def test_what_is_there_and_no_file_is_said_to_be_none(results):
+    with pytest.raises(br.ResultFileError, match="'/dev/null' is not a file"):
+        br.load("/dev/null")
+    with pytest.raises(br.ResultFileError, match=r"'\.' cannot be written"):  # as it was given
+        results.save(".")
+
+
 def test_a_newer_format_is_refused_with_both_versions(results, tmp_path):
     newer = br.Results(results.dataset.assign_attrs(brigand_format=99, brigand_version="9.9"))
     with pytest.raises(

@@ -13,6 +13,7 @@ import pytest
 
 import brigand as br
 from brigand.studies import work
+from brigand.studies.manifest import configuration
 from brigand.studies.merge import merge
 from brigand.studies.run import run_study
 from cli.command import PROGRAM, in_this_process
@@ -119,6 +120,7 @@ def test_only_parts_of_one_study_and_one_code_are_merged(tmp_path, path):
     shutil.copytree(tmp_path / "a", tmp_path / "c")
     manifest = json.loads((tmp_path / "c" / "manifest.json").read_text(encoding="utf-8"))
     manifest["cells"][0]["key"] = "0" * 40
+    manifest["configuration"] = configuration(manifest)
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(br.InvalidValueError, match="computed by different code"):
         merge([tmp_path / "a", tmp_path / "c"], tmp_path / "out")

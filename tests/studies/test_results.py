@@ -1,7 +1,10 @@
 """Reading a study: the numbers are the simulator's, the statistics SciPy's, and what lacks is said."""
 
+import contextlib
+import functools
 import json
 import math
+import operator
 import shutil
 
 import numpy as np
@@ -12,6 +15,7 @@ from scipy import stats
 import brigand as br
 from brigand.figures.regret import regret as draw_regret
 from brigand.studies import statistics, work
+from brigand.studies.manifest import configuration
 from brigand.studies.results import StudyResults, load
 from brigand.studies.run import run_study
 from strength import runs
@@ -273,12 +277,46 @@ def test_policies_that_were_skipped_are_not_paired(copy):
     path = copy / "manifest.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     data["cells"][0]["method"] = "skip"  # as if it had been
+    data["configuration"] = configuration(data)
     path.write_text(json.dumps(data), encoding="utf-8")
     results = StudyResults(copy)
     assert results.method("one", "FE-Exp") == "skip"
     assert results.compare().differences.loc["one"]["paired"].tolist() == [False, True]
     assert results.compare("FE-Exp").differences.loc["one"]["paired"].tolist() == [False, False]
     assert results.compare("FE-Exp").differences.loc["several"]["paired"].all()
+
+
+ODD = (None, -1, 1.5, True, "q", [], {}, 10**12, 10**30)
+
+
+def places(data, at=()):
+    """Yield where values are in a manifest, in the first of each list."""
+    for key, value in list(data.items()) if isinstance(data, dict) else list(enumerate(data))[:1]:
+        yield (*at, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*at, key))
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["damaged", "forged"])
+def test_a_manifest_with_another_value_is_refused_or_harmless(copy, hashed):
+    path = copy / "manifest.json"
+    text = path.read_text(encoding="utf-8")
+    cases = [(place, odd) for place in places(json.loads(text)) for odd in ODD]
+    for place, odd in cases[:: runs(11, 1)]:
+        data = json.loads(text)
+        inner = functools.reduce(operator.getitem, place[:-1], data)
+        inner[place[-1]] = odd
+        if not hashed:
+            data.pop("configuration", None)
+        path.write_text(json.dumps(data), encoding="utf-8")
+        with contextlib.suppress(br.errors.BrigandError):
+            results = StudyResults(copy)
+            for look in (results.summary, results.table, results.compare, results._repr_html_):
+                with contextlib.suppress(br.errors.BrigandError):
+                    look()
+            for problem in results.problems:
+                with contextlib.suppress(br.errors.BrigandError):
+                    results.environment(problem)
 
 
 def test_policies_may_play_on_some_problems_only(tmp_path):

@@ -337,8 +337,9 @@ def load(path: str | os.PathLike[str]) -> Results:
 
     path = checks.path("the file", path)
     if not path.is_file():
-        why = "is not a file" if path.exists() else "is not there"
-        raise ResultFileError(f"{str(path)!r} {why}.")
+        if path.exists():
+            raise ResultFileError(f"{str(path)!r} is not a file.")
+        raise ResultFileError(f"there is no file {str(path)!r}.")
     try:
         dataset = xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:  # h5py raises OSError, RuntimeError, KeyError ... for damaged files

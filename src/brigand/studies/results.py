@@ -19,6 +19,7 @@ from brigand.environments.world import World
 from brigand.errors import InvalidValueError, ResultFileError, UnknownNameError
 from brigand.simulation import results as of_simulation
 from brigand.simulation.results import Results, array_statistics
+from brigand.studies import manifest
 from brigand.studies.chosen import condition
 from brigand.studies.compare import Comparison, compare
 from brigand.studies.expand import conditions_of, environment_of
@@ -105,6 +106,8 @@ class StudyResults:
         path = str(self.folder / MANIFEST)
         try:
             written = int(self.manifest["format"])
+            if written == FORMAT:
+                manifest.check(self.manifest)
             self._problems = {entry["name"]: entry for entry in self.manifest["problems"]}
             self._policies = {entry["name"]: entry for entry in self.manifest["policies"]}
             self._replications = int(self.manifest["replications"])
@@ -113,7 +116,7 @@ class StudyResults:
                 self._cells = {(cell["problem"], cell["policy"]): cell for cell in self.manifest["cells"]}
                 self._tables = {names: self._table(*names) for names in self._cells}
         except (KeyError, TypeError, ValueError) as error:
-            raise ResultFileError(f"{path!r} is damaged ({error!r}): run the study again.") from error
+            raise ResultFileError(f"{path!r} is damaged ({error}): run the study again.") from error
         if written > FORMAT:
             raise ResultFileError(
                 f"{path!r} was written in format {written} by Brigand {self.manifest.get('version')}; this "
@@ -325,7 +328,11 @@ class StudyResults:
         entry = self.problem(problem)
         if not 0 <= instance < entry["instances"]:
             raise InvalidValueError(f"instance must be in [0, {entry['instances'] - 1}], not {instance}.")
-        return environment_of(entry["recipe"], entry["horizon"], instance)
+        try:
+            return environment_of(entry["recipe"], entry["horizon"], instance)
+        except (KeyError, TypeError, AttributeError) as error:
+            path = str(self.folder / MANIFEST)
+            raise ResultFileError(f"{path!r} is damaged: {problem!r} has no recipe ({error!r}).") from error
 
     def steps(self, problem: str) -> Integers:
         """Return the checkpoints of a problem, counted from 1; the last is the horizon."""

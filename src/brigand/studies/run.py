@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import math
@@ -24,6 +23,7 @@ from brigand.simulation.plan import check_workers
 from brigand.studies.expand import Study, environment_of, expand
 from brigand.studies.folder import MANIFEST, MANY, StudyFolder
 from brigand.studies.kept import NOTHING, DamagedBlockError, digest
+from brigand.studies.manifest import configuration
 from brigand.studies.packs import Stretch
 from brigand.studies.read import Source, read_study
 from brigand.studies.results import StudyResults
@@ -309,7 +309,7 @@ def _keep(kept: StudyFolder, source: Source, manifest: dict[str, Any]) -> None:
 def _manifest(study: Study, load: Load) -> dict[str, Any]:
     """Return all that is needed to read the results, without the study file."""
     file = study.file
-    return {
+    found = {
         "format": FORMAT,
         "version": importlib.metadata.version("brigand"),
         "versions": {"python": platform.python_version()}
@@ -345,10 +345,5 @@ def _manifest(study: Study, load: Load) -> dict[str, Any]:
             for named in study.policies
         ],
         "cells": load.cells,
-        "configuration": hashlib.sha256(
-            json.dumps(
-                [load.cells, list(file.metrics), file.replications]
-                + [[problem.instances, study.checkpoints(problem.horizon)] for problem in study.problems]
-            ).encode()
-        ).hexdigest(),
     }
+    return found | {"configuration": configuration(found)}
