@@ -107,10 +107,10 @@ def test_late_workers_are_used_and_a_lost_scheduler_is_one_line(tmp_path, start,
     scheduler.send_signal(signal.SIGKILL)
     _, errors = study.communicate(timeout=60)
     assert study.returncode == 1
-    assert errors.strip().splitlines() == [
-        f"Error: the scheduler at '{address}' is gone; what was done is kept, and the same command goes on "
-        "from there (FuturesCancelledError)."
-    ]
+    (line,) = errors.strip().splitlines()
+    gone = f"Error: the scheduler at '{address}' is gone; what was done is kept, and the same command goes on "
+    why = line.removeprefix(f"{gone}from there ")
+    assert why in ("(FuturesCancelledError).", "(CommClosedError).")  # by what it was doing at that moment
     assert (
         "failed at"
         in subprocess.run(
