@@ -116,6 +116,7 @@ def test_a_wrong_key_is_refused_and_a_right_one_opens(chromium, opened):
         assert all("403" in line for line in viewer.said), viewer.said
 
 
+@pytest.mark.full
 def test_asks_and_tells_are_seen_as_they_happen(viewer, fresh):
     page = viewer.bandit(fresh.title)
     page.evaluate("window.here = true")

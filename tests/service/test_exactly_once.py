@@ -21,12 +21,11 @@ import pytest
 from brigand.service import keys
 from service.process import Process
 from stores import FULL_KINDS, GIVEN, Server, folder
-from strength import runs
 
+pytestmark = pytest.mark.full
 CLIENTS, WRITERS = 16, 32
-ROUNDS = (3, 600)
-KILLS = (1, 40)
-SERVER_KILLS = (0, 8)
+ROUNDS = 600
+KILLS, SERVER_KILLS = 40, 8
 
 
 def free_port():
@@ -143,16 +142,14 @@ def shown(process, headers):
 def test_each_request_is_done_once_though_services_are_killed(place, processes):
     _, server = place
     found, headers = processes
-    rounds, kills = runs(*ROUNDS), runs(*KILLS)
-    server_kills = 0 if server is None else runs(*SERVER_KILLS)
     clients, rng = Clients([process.url for process in found], headers, 1), random.Random(2)
 
     def kill_services():
-        for number in range(kills):
+        for number in range(KILLS):
             process = found[number % 2]
             time.sleep(rng.uniform(0.0, 0.3))
             process.kill()
-            if server_kills and number % (kills // server_kills) == 0:
+            if server is not None and number % (KILLS // SERVER_KILLS) == 0:
                 os.kill(server.pid(), signal.SIGKILL)
                 time.sleep(rng.uniform(0.1, 0.4))
                 server.start_again()
@@ -168,16 +165,15 @@ def test_each_request_is_done_once_though_services_are_killed(place, processes):
             finally:
                 over.set()
 
-        work = [clients.work(number, rounds, over) for number in range(CLIENTS)]
+        work = [clients.work(number, ROUNDS, over) for number in range(CLIENTS)]
         await asyncio.gather(kill(), *work)
 
     asyncio.run(all_of_them())
-    assert min(clients.rounds.values()) >= rounds
+    assert min(clients.rounds.values()) >= ROUNDS
     check(clients, *shown(found[1], headers))
     print(f"{sum(clients.rounds.values()):,} rounds, answers: {dict(clients.statuses)}")
 
 
-@pytest.mark.full
 def test_at_once_from_two_processes_there_is_one_decision(processes):
     found, headers = processes
 
@@ -191,11 +187,10 @@ def test_at_once_from_two_processes_there_is_one_decision(processes):
             return {answer.json()["id"] for answer in await asyncio.gather(*sent)}
 
     for kind in ("unit", "request"):
-        for number in range(runs(3, 100)):
+        for number in range(100):
             assert len(asyncio.run(ask_at_once(kind, f"{number}"))) == 1
 
 
-@pytest.mark.full
 def test_many_writers_and_readers_meet_no_error_of_the_service(processes):
     found, headers = processes
     clients = Clients([process.url for process in found], headers, 3)

@@ -151,13 +151,15 @@ def _check_policies(policies: Mapping[str, Policy], environment: World, horizon:
 def _check_replications(replications: int | Iterable[int]) -> tuple[int, ...]:
     if isinstance(replications, np.ndarray) and replications.ndim == 0:
         replications = replications.item()
-    if isinstance(replications, Iterable):
-        some = itertools.islice(replications, MOST_REPLICATIONS + 1)
-        numbers = tuple(checks.integer("a replication's number", i, 0, checks.MAX_STEPS) for i in some)
-        if len(numbers) > MOST_REPLICATIONS:
-            raise InvalidValueError(f"there may be {MOST_REPLICATIONS:,} replications, but more are given.")
-    else:
-        numbers = tuple(range(checks.integer("replications", replications, 1, MOST_REPLICATIONS)))
+    if not isinstance(replications, Iterable):
+        return tuple(range(checks.integer("replications", replications, 1, MOST_REPLICATIONS)))
+    most = MOST_REPLICATIONS
+    if isinstance(replications, range) and replications[most:]:
+        raise InvalidValueError(f"there may be {most:,} replications, not all of {replications}.")
+    some = itertools.islice(replications, most + 1)  # an iterator may have no end
+    numbers = tuple(checks.integer("a replication's number", i, 0, checks.MAX_STEPS) for i in some)
+    if len(numbers) > most:
+        raise InvalidValueError(f"there may be {most:,} replications, but more are given.")
     if not numbers:
         raise InvalidValueError("at least one replication is needed.")
     if len(set(numbers)) < len(numbers):

@@ -119,6 +119,7 @@ def test_every_choice_is_that_of_looking_at_all_arms(
                     assert one.correct(*right) == other.correct(*right)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("window", [None, 150])
 @pytest.mark.parametrize("n_arms", [101, 200])
 def test_so_it_is_in_compiled_code(n_arms, window, monkeypatch):
