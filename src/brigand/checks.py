@@ -17,12 +17,16 @@ MAX_STEPS = 2**53
 """The longest horizon: steps stay exact as floats, and 64-bit integers never overflow."""
 
 
+MAX_INTEGER = 2**63 - 1
+"""The largest that compiled code holds."""
+
+
 def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int within ``[low, high]``; booleans and floats are refused."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InvalidValueError(f"{name} must be an integer, not {value!r}.")
     result = int(value)
-    if low is not None and result < low and high in (None, MAX_STEPS):
+    if low is not None and result < low and high in (None, MAX_STEPS, MAX_INTEGER):
         raise InvalidValueError(f"{name} must be >= {low}, not {result}.")
     if (low is not None and result < low) or (high is not None and result > high):
         bounds = f"<= {high}" if low is None else f"in [{low}, {high}]"

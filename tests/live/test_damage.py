@@ -237,8 +237,11 @@ def test_a_line_that_is_missing_is_missed_by_whoever_reads_the_history(store, li
             with pytest.raises(br.StorageError, match=message):
                 read()
         if "kind = 1" in line:  # a few decisions are looked at alone
-            with pytest.raises(br.StorageError, match=r"damaged at .*decision"):
-                bandit.history(after=17, limit=5)
+            for after, limit in ((17, 5), (19, 1), (18, 2), (19, 3)):
+                with pytest.raises(br.StorageError, match="damaged at .*decision.* (one decision|not there)"):
+                    bandit.history(after=after, limit=limit)
+        assert bandit.history(after=2, limit=17).index.tolist() == list(range(3, 20))
+        assert bandit.history(after=20, limit=99).index.tolist() == list(range(21, 31))
     assert brigand("bandit", "export", "shop", "out.csv", "--store", str(store), cwd=store.parent).returncode
 
 
@@ -249,8 +252,19 @@ def test_a_decision_that_is_there_twice_is_noticed(store):
         "INSERT INTO brigand_events SELECT bandit_id, seq + 1000, kind, step, arm, value, counted, at, data, "
         "crc FROM brigand_events WHERE kind = 1 AND step = 20",
     )
-    with br.Bandit.open(store, "shop") as bandit, pytest.raises(br.StorageError, match="damaged"):
-        bandit.history(limit=30)
+    with br.Bandit.open(store, "shop") as bandit:
+        for after, limit in ((0, 30), (19, 1), (19, 5), (15, 5)):
+            with pytest.raises(br.StorageError, match="there is not one decision for each step"):
+                bandit.history(after=after, limit=limit)
+        assert len(bandit.history(limit=19)) == 19
+
+
+def test_an_arm_that_is_missing_gives_its_name_to_no_other(store):
+    change(store, "DELETE FROM brigand_events WHERE seq = 1")
+    with br.Bandit.open(store, "shop") as bandit:
+        for read in (bandit.history, lambda: bandit.history(limit=1)):
+            with pytest.raises(br.StorageError, match="line 2 of the log is damaged: it adds arm 1"):
+                read()
 
 
 def test_a_name_that_is_no_text_hides_no_other_bandit(store):

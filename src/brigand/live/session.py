@@ -335,7 +335,11 @@ class Session:
         if self._backend.durable:
             with self._backend.reading() as log:
                 self._check_identity(log)
-                names = bases.names(log.base())[0] + [name_of(event) for _, event in log.arms()]
+                names = list(bases.names(log.base())[0])
+                for number, event in log.arms():
+                    if event.arm != len(names):
+                        raise StorageError(f"line {number} of the log is damaged: it adds arm {event.arm}.")
+                    names.append(name_of(event))
                 for page in log.history_pages(after, limit):
                     yield names, page
             return

@@ -13,7 +13,7 @@ from brigand.storage.schema import KINDS
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-TOLD_OF = [KINDS[kind] for kind in (ASK, TELL, DEFAULT, REPLACE)]
+OF_DECISIONS = [KINDS[kind] for kind in (ASK, TELL, DEFAULT, REPLACE)]
 
 
 class Page(NamedTuple):
@@ -80,7 +80,8 @@ class Page(NamedTuple):
         kinds, steps, arms = (np.array(column, np.int64) for column in (kind, step, arm))
         columns = np.array(value, np.float64), np.array(counted, np.bool_), np.array(at, np.float64)
         asks = np.flatnonzero(kinds == KINDS[ASK])
-        if not np.isin(kinds, TOLD_OF).all() or (steps[asks] != np.arange(steps[0], steps[-1] + 1)).any():
+        each = np.array_equal(steps[asks], np.arange(steps[0], steps[-1] + 1))
+        if not each or not np.isin(kinds, OF_DECISIONS).all():
             raise ValueError("there is not one decision for each step")
         rewards: list[Any] = []
         for other in (TELL, DEFAULT, REPLACE):
@@ -93,11 +94,6 @@ class Page(NamedTuple):
                 rewards[-1][ask] = column[told]
         said = [data[line] for line in asks.tolist()]
         return cls(steps[asks], arms[asks], columns[-1][asks], said, *rewards)
-
-    def first(self, n: int) -> Self:
-        """Return the first n decisions."""
-        columns: list[Any] = [column[:n] for column in self]
-        return type(self)(*columns)
 
     def rows(self) -> Iterator[Logged]:
         """Yield the decisions one by one."""

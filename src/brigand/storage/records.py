@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Select, bindparam
 
+from brigand.checks import MAX_STEPS
 from brigand.errors import InvalidValueError, StorageError
 from brigand.storage.checksums import all_fit, checksum, fits
 from brigand.storage.events import (
@@ -36,6 +37,7 @@ NAMES = {code: kind for kind, code in KINDS.items()}
 Fields = tuple[Any, ...]
 PAGE_SIZE = 10_000
 """Rows read at once."""
+DAMAGED_BASE = "the store is damaged: what stands for the log's beginning is no state."
 MOST_LINES = 4
 """Of one decision: itself, and what was told of it."""
 CHUNK = 500
@@ -66,7 +68,8 @@ PAGE = _of_bandit(EVENTS, *_event).where(_E.seq > bindparam("seq")).order_by(_E.
 STEPS = _of_bandit(EVENTS, _E.step).where(_E.step.is_not(None)).order_by(_E.step.desc()).limit(1)
 _told_of = _of_bandit(EVENTS, *_event).order_by(_E.step, _E.kind)
 DECISIONS = _told_of.where(_E.step.in_(bindparam("steps", expanding=True)))
-HISTORY = _told_of.where(_E.step > bindparam("after")).limit(bindparam("limit"))
+_some = (_E.step > bindparam("after")) & (_E.step <= bindparam("until"))
+HISTORY = _told_of.where(_some).limit(bindparam("limit"))
 _keyed = KEYS.join(EVENTS, (_E.bandit_id == KEYS.c.bandit_id) & (_E.seq == KEYS.c.seq))
 FOUND = (
     sa.select(*_event)
@@ -134,6 +137,7 @@ STEPS_OF = (
 SAVED = _of_bandit(SNAPSHOTS, _S.seq)
 SNAPSHOT = _of_bandit(SNAPSHOTS, _S.seq, _S.state)
 BASE = _of_bandit(BASES, BASES.c.seq, BASES.c.state)
+BEGIN = _of_bandit(BASES, BASES.c.seq)
 SAVE = SNAPSHOTS.update().where(_S.bandit_id == bindparam("bandit"))
 SAVE_FIRST = SNAPSHOTS.insert()
 DROP_STATES = [table.delete().where(table.c.bandit_id == bindparam("bandit")) for table in (BASES, SNAPSHOTS)]
@@ -229,12 +233,14 @@ class Reading:
         """
         rows = self._rows(BASE)
         if rows and not (type(rows[0][0]) is int and isinstance(rows[0][1], str)):
-            raise StorageError("the store is damaged: what stands for the log's beginning is no state.")
+            raise StorageError(DAMAGED_BASE)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def _begin(self) -> int:
-        base = self.base()
-        return 1 if base is None else base[0]
+        rows = self._rows(BEGIN)
+        if rows and type(rows[0][0]) is not int:
+            raise StorageError(DAMAGED_BASE)
+        return rows[0][0] if rows else 1
 
     def pages(self) -> Iterator[list[Event]]:
         """Yield all events, in order, in lists that are not too long.
@@ -355,13 +361,15 @@ class Reading:
         StorageError
             The store cannot be read, a line of the log is damaged, or the transaction is over.
         """
-        if limit is None:
+        first = self._first_step()
+        if limit is None and after_step < first:
             self._require_whole()
-        after, more = max(after_step, self._first_step() - 1), True
-        while more and (limit is None or limit > 0):
-            few = 1 + max(MOST_LINES, PAGE_SIZE if limit is None else min(PAGE_SIZE, MOST_LINES * limit))
-            rows = self._tuples(HISTORY, after=after, limit=few)
-            more = len(rows) == few
+        after, more = max(after_step, first - 1), True
+        until = MAX_STEPS if limit is None else after + limit
+        most = max(PAGE_SIZE, MOST_LINES) + 1
+        while more and after < until:
+            rows = self._tuples(HISTORY, after=after, until=until, limit=most)
+            more = len(rows) == most
             last = rows[-1][1] if more else None
             while more and rows and rows[-1][1] == last:  # it may have more lines
                 rows.pop()
@@ -373,26 +381,23 @@ class Reading:
             if page.step[0] != after + 1:
                 raise _damaged(after + 1, after + 1, "it is not there")
             after = rows[-1][1]
-            if limit is not None:
-                page = page.first(limit)
-                limit -= len(page.step)
             yield page
 
     def _first_step(self) -> int:
         """Return the number of the decision with which the log begins, whether it is there or not."""
-        base = self.base()
-        if base is None:
+        begin = self._begin()
+        if begin == 1:
             return 1
-        rows = self._tuples(PAGE, seq=base[0] - 1, limit=1)
-        step = _read(rows[0], base[0]).step if rows else None
+        rows = self._tuples(PAGE, seq=begin - 1, limit=1)
+        step = _read(rows[0], begin).step if rows else None
         if step is None:
-            raise StorageError(f"the log is damaged: line {base[0]}, with which it begins, is not there.")
+            raise StorageError(f"the log is damaged: line {begin}, with which it begins, is not there.")
         return step
 
     def _require_whole(self) -> None:
         """Raise StorageError if a line of the log is not there, and name it."""
         (count,), (first,) = self._rows(COUNT)[0], self._rows(FIRST)[0]
-        if count and count != self.last() - first + 1:
+        if count and (first > self._begin() or count != self.last() - first + 1):
             for _ in self.pages():
                 pass
 

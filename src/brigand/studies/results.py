@@ -116,7 +116,8 @@ class StudyResults:
                 self._cells = {(cell["problem"], cell["policy"]): cell for cell in self.manifest["cells"]}
                 self._tables = {names: self._table(*names) for names in self._cells}
         except (KeyError, TypeError, ValueError) as error:
-            raise ResultFileError(f"{path!r} is damaged ({error}): run the study again.") from error
+            why = str(error) if isinstance(error, ValueError) else repr(error)
+            raise ResultFileError(f"{path!r} is damaged ({why}): run the study again.") from error
         if written > FORMAT:
             raise ResultFileError(
                 f"{path!r} was written in format {written} by Brigand {self.manifest.get('version')}; this "

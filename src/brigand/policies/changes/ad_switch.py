@@ -336,7 +336,7 @@ class AdSwitch(BoundedPolicy):
         super().__post_init__()
         self._keep(c1=checks.number("AdSwitch's c1", self.c1, above=0.0, infinite=True))
         self._keep(
-            checks_every=checks.integer("AdSwitch's checks_every", self.checks_every, 1, checks.MAX_STEPS)
+            checks_every=checks.integer("AdSwitch's checks_every", self.checks_every, 1, checks.MAX_INTEGER)
         )
         self._keep(c2=checks.number("AdSwitch's c2", self.c2, above=0.0, infinite=True))
         self._keep(

@@ -233,7 +233,7 @@ def check_settings(policy: CUSUMUCB | PHTUCB) -> None:
     policy._keep(xi=checks.number(f"{name}'s xi", policy.xi, 0.0))
     policy._keep(false_alarms=false_alarms.check(name, policy.false_alarms, "h", policy.h))
     if policy.changes is not None:
-        policy._keep(changes=checks.integer(f"{name}'s changes", policy.changes, 1, checks.MAX_STEPS))
+        policy._keep(changes=checks.integer(f"{name}'s changes", policy.changes, 1, checks.MAX_INTEGER))
     elif policy.alpha is None or (policy.h is None and policy.false_alarms is None):
         raise InvalidValueError(f"{name} needs alpha and h, or changes, the number of breakpoints.")
 
@@ -306,7 +306,7 @@ class CUSUMUCB(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(self)
-        self._keep(M=checks.integer("CUSUMUCB's M", self.M, 1, checks.MAX_STEPS))
+        self._keep(M=checks.integer("CUSUMUCB's M", self.M, 1, checks.MAX_INTEGER))
         if not isinstance(self.forced, bool):
             raise InvalidValueError(f"CUSUMUCB's forced must be True or False, not {self.forced!r}.")
 

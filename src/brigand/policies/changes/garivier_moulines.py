@@ -290,7 +290,7 @@ class SlidingWindowUCB(_ForgettingUCB):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._keep(window=checks.integer("SlidingWindowUCB's window", self.window, 1, checks.MAX_STEPS))
+        self._keep(window=checks.integer("SlidingWindowUCB's window", self.window, 1, checks.MAX_INTEGER))
 
     @property
     def must_know(self) -> str:

@@ -288,9 +288,9 @@ class GLRKLUCB(BoundedPolicy):
         if self.omega is not None:
             self._keep(omega=checks.number("GLRKLUCB's omega", self.omega, 0.0, 1.0))
         if self.changes is not None:
-            self._keep(changes=checks.integer("GLRKLUCB's changes", self.changes, 1, checks.MAX_STEPS))
-        self._keep(every=checks.integer("GLRKLUCB's every", self.every, 1, checks.MAX_STEPS))
-        self._keep(spacing=checks.integer("GLRKLUCB's spacing", self.spacing, 1, checks.MAX_STEPS))
+            self._keep(changes=checks.integer("GLRKLUCB's changes", self.changes, 1, checks.MAX_INTEGER))
+        self._keep(every=checks.integer("GLRKLUCB's every", self.every, 1, checks.MAX_INTEGER))
+        self._keep(spacing=checks.integer("GLRKLUCB's spacing", self.spacing, 1, checks.MAX_INTEGER))
         self._keep(omega_scale=checks.number("GLRKLUCB's omega_scale", self.omega_scale, 0.0))
 
     @property

@@ -243,7 +243,7 @@ class MUCB(BoundedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.w is not None:
-            self._keep(w=checks.integer("MUCB's w", self.w, 2, checks.MAX_STEPS))
+            self._keep(w=checks.integer("MUCB's w", self.w, 2, checks.MAX_INTEGER))
             if self.w % 2 != 0:
                 raise InvalidValueError(f"MUCB's w must be even, not {self.w}.")
         elif self.least_change is None:
@@ -260,7 +260,7 @@ class MUCB(BoundedPolicy):
         elif self.changes is None:
             raise InvalidValueError("MUCB needs gamma, or changes, the number of breakpoints.")
         if self.changes is not None:
-            self._keep(changes=checks.integer("MUCB's changes", self.changes, 0, checks.MAX_STEPS))
+            self._keep(changes=checks.integer("MUCB's changes", self.changes, 0, checks.MAX_INTEGER))
 
     @property
     def must_know(self) -> str:

@@ -193,8 +193,8 @@ class ForcedExploration(ForcedPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.window is not None:
-            self._keep(window=checks.integer("window", self.window, 1, checks.MAX_STEPS))
-        self._keep(reset_round=checks.integer("reset_round", self.reset_round, 0, checks.MAX_STEPS))
+            self._keep(window=checks.integer("window", self.window, 1, checks.MAX_INTEGER))
+        self._keep(reset_round=checks.integer("reset_round", self.reset_round, 0, checks.MAX_INTEGER))
         self._keep(reset_offset=checks.integer("reset_offset", self.reset_offset, 0, self.window))
 
     @property

@@ -175,7 +175,7 @@ class EmpiricalVarianceUCB(Policy):
         name = "EmpiricalVarianceUCB's"
         self._keep(factor=checks.number(f"{name} factor", self.factor, above=0.0))
         self._keep(
-            initial_pulls=checks.integer(f"{name} initial_pulls", self.initial_pulls, 1, checks.MAX_STEPS)
+            initial_pulls=checks.integer(f"{name} initial_pulls", self.initial_pulls, 1, checks.MAX_INTEGER)
         )
         self._keep(c=checks.number(f"{name} c", self.c, 0.0))
 

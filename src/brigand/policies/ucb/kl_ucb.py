@@ -276,7 +276,7 @@ class SlidingWindowKLUCB(FamilyPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._keep(window=checks.integer("SlidingWindowKLUCB's window", self.window, 1, checks.MAX_STEPS))
+        self._keep(window=checks.integer("SlidingWindowKLUCB's window", self.window, 1, checks.MAX_INTEGER))
         self._keep(c=checks.number("SlidingWindowKLUCB's c", self.c, 0.0))
 
     @property
