@@ -199,7 +199,7 @@ COLUMNS = {
     "brigand_snapshots": ("seq", "state"),
     "brigand_bases": ("seq", "state"),
 }
-VALUES = ("'q'", "x'ff'", "x''", "-3", "1e300", "9e999", "2.5", "'[]'", "''")
+VALUES = ("'q'", "x'ff'", "x''", "-3", "9000000000000000", "1e300", "9e999", "2.5", "'[]'", "''")
 
 
 @pytest.mark.full
@@ -238,11 +238,22 @@ def test_a_line_that_is_missing_is_missed_by_whoever_reads_the_history(store, li
                 read()
         if "kind = 1" in line:  # a few decisions are looked at alone
             for after, limit in ((17, 5), (19, 1), (18, 2), (19, 3)):
-                with pytest.raises(br.StorageError, match="damaged at .*decision.* (one decision|not there)"):
+                with pytest.raises(br.StorageError, match=r"damaged at .* (one decision|not there)"):
                     bandit.history(after=after, limit=limit)
         assert bandit.history(after=2, limit=17).index.tolist() == list(range(3, 20))
         assert bandit.history(after=20, limit=99).index.tolist() == list(range(21, 31))
     assert brigand("bandit", "export", "shop", "out.csv", "--store", str(store), cwd=store.parent).returncode
+
+
+def test_a_decision_with_a_very_large_number_takes_no_memory(store):
+    change(
+        store, "UPDATE brigand_events SET step = 9000000000000000, crc = NULL WHERE kind = 1 AND step = 20"
+    )
+    with (
+        br.Bandit.open(store, "shop") as bandit,
+        pytest.raises(br.StorageError, match="not one decision for"),
+    ):
+        bandit.history()
 
 
 def test_a_decision_that_is_there_twice_is_noticed(store):

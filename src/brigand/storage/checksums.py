@@ -26,7 +26,7 @@ def checksum(
     there = (step is not None) + 2 * (value is not None) + 4 * bool(counted)
     fields = FIELDS.pack(kind, there, step or 0, arm, 0.0 if value is None else value, at)
     crc = zlib.crc32(fields)
-    return zlib.crc32(data.encode("utf-8", "surrogatepass"), crc) if data else crc
+    return crc if data == "" else zlib.crc32(data.encode("utf-8", "surrogatepass"), crc)
 
 
 def fits(

@@ -80,8 +80,8 @@ class Page(NamedTuple):
         kinds, steps, arms = (np.array(column, np.int64) for column in (kind, step, arm))
         columns = np.array(value, np.float64), np.array(counted, np.bool_), np.array(at, np.float64)
         asks = np.flatnonzero(kinds == KINDS[ASK])
-        each = np.array_equal(steps[asks], np.arange(steps[0], steps[-1] + 1))
-        if not each or not np.isin(kinds, OF_DECISIONS).all():
+        one_each = len(asks) == steps[-1] - steps[0] + 1 and (np.diff(steps[asks]) == 1).all()
+        if not one_each or steps[asks[0]] != steps[0] or not np.isin(kinds, OF_DECISIONS).all():
             raise ValueError("there is not one decision for each step")
         rewards: list[Any] = []
         for other in (TELL, DEFAULT, REPLACE):

@@ -223,7 +223,7 @@ def learn_pht(
 
 
 def check_settings(policy: CUSUMUCB | PHTUCB) -> None:
-    """Refuse bad values of the settings that the two policies share."""
+    """Keep the settings that the two policies share as numbers; refuse bad values."""
     name = type(policy).__name__
     if policy.alpha is not None:
         policy._keep(alpha=checks.number(f"{name}'s alpha", policy.alpha, 0.0, 1.0))
